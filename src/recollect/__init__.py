@@ -1,0 +1,1 @@
+"""Recollect: local-first, long-term memory for AI agents."""

@@ -1,0 +1,225 @@
+"""Values to JSON and back, losslessly; times to integers and back.
+
+A field that has its default value is left out, so that a value written today keeps its hash when a later version adds
+fields. What comes in from outside is checked: anything that is not the value it should be raises `InvalidInput`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import cache
+from hashlib import blake2b
+from typing import Any, TypeVar, cast
+
+from .errors import InvalidInput
+from .model import Json
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+HASH_PREFIX = "b2:"
+"""Names the hash function in every stored hash, so that a later one can live beside it."""
+
+T = TypeVar("T")
+
+
+def to_micros(moment: datetime) -> int:
+    """Microseconds since 1970 in UTC, exactly."""
+    return (moment - EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """The moment `to_micros` was given."""
+    return EPOCH + micros * _MICROSECOND
+
+
+def to_iso(moment: datetime) -> str:
+    """A moment as people and programs read it, in UTC to the microsecond."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def from_iso(text: str, field: str = "time") -> datetime:
+    """The moment that an ISO 8601 text names. Without an offset it is taken as UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput(field, f"{text!r} is not a date or time") from error
+
+
+def canonical(value: Json) -> str:
+    """The one JSON text for a value: sorted keys, no spaces, no NaN. Equal values give equal texts."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(*parts: str) -> str:
+    """A tagged 256-bit hash of texts; where one ends and the next begins is part of what is hashed."""
+    state = blake2b(digest_size=32)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        state.update(len(data).to_bytes(8, "big"))
+        state.update(data)
+    return HASH_PREFIX + state.hexdigest()
+
+
+def encode(value: object) -> Json:
+    """The JSON form of a value of `model`."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return to_iso(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            name: encode(held)
+            for name, default in _defaults(type(value))
+            if (held := getattr(value, name)) != default or default is MISSING
+        }
+    if isinstance(value, tuple | list):
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    raise TypeError(f"not a value of the model: {type(value).__name__}")
+
+
+def decode(kind: type[T], data: Json, path: str = "") -> T:
+    """The value of class `kind` that `encode` made `data` from. `path` names it in errors."""
+    return cast(T, _decoder(kind)(data, path or kind.__name__.lower()))
+
+
+@cache
+def _defaults(kind: type) -> tuple[tuple[str, object], ...]:
+    return tuple((each.name, each.default) for each in fields(kind))
+
+
+_Decoder = Callable[[Json, str], object]
+
+
+@cache
+def _decoder(kind: Any) -> _Decoder:
+    """Build the decoder for a type once; the closed set of shapes that `model` uses."""
+    if is_dataclass(kind):
+        return _dataclass_decoder(cast(type, kind))
+    supertype = getattr(kind, "__supertype__", None)
+    if supertype is not None:
+        return _decoder(supertype)
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return _union_decoder(args)
+    if origin is tuple:
+        return _tuple_decoder(args)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return _enum_decoder(kind)
+    return _SCALARS[kind]
+
+
+def _dataclass_decoder(kind: type) -> _Decoder:
+    hints = typing.get_type_hints(kind)
+    parts: dict[str, tuple[Field[object], _Decoder]] = {
+        each.name: (each, _plain_json if each.name in _JSON_FIELDS else _decoder(hints[each.name]))
+        for each in fields(kind)
+    }
+
+    def decode_dataclass(data: Json, path: str) -> object:
+        if not isinstance(data, Mapping):
+            raise InvalidInput(path, "expected an object")
+        unknown = [name for name in data if name not in parts]
+        if unknown:
+            raise InvalidInput(path, f"unknown field {unknown[0]!r}")
+        values = {name: parts[name][1](item, f"{path}.{name}") for name, item in data.items()}
+        for name, (each, _) in parts.items():
+            if name not in values and each.default is MISSING:
+                raise InvalidInput(path, f"{name} is missing")
+        return kind(**values)
+
+    return decode_dataclass
+
+
+_JSON_FIELDS = frozenset({"payload", "detail"})
+"""Fields that hold any JSON; the recursive alias cannot be taken apart like the others."""
+
+
+def _plain_json(data: Json, path: str) -> object:
+    return data
+
+
+def _union_decoder(args: tuple[Any, ...]) -> _Decoder:
+    decoders = [_decoder(each) for each in args if each is not type(None)]
+    optional = type(None) in args
+
+    def decode_union(data: Json, path: str) -> object:
+        if data is None and optional:
+            return None
+        problem: InvalidInput | None = None
+        for each in decoders:
+            try:
+                return each(data, path)
+            except InvalidInput as error:
+                problem = error
+        raise problem or InvalidInput(path, "nothing can stand here")
+
+    return decode_union
+
+
+def _tuple_decoder(args: tuple[Any, ...]) -> _Decoder:
+    endless = len(args) == 2 and args[1] is Ellipsis
+    decoders = [_decoder(each) for each in args if each is not Ellipsis]
+
+    def decode_tuple(data: Json, path: str) -> object:
+        if not isinstance(data, list):
+            raise InvalidInput(path, "expected a list")
+        if not endless and len(data) != len(decoders):
+            raise InvalidInput(path, f"expected {len(decoders)} items")
+        return tuple(decoders[0 if endless else n](item, f"{path}[{n}]") for n, item in enumerate(data))
+
+    return decode_tuple
+
+
+def _enum_decoder(kind: type[StrEnum]) -> _Decoder:
+    def decode_enum(data: Json, path: str) -> object:
+        try:
+            return kind(cast(str, data))
+        except ValueError as error:
+            raise InvalidInput(path, f"{data!r} is not one of {', '.join(kind)}") from error
+
+    return decode_enum
+
+
+def _text(data: Json, path: str) -> object:
+    if not isinstance(data, str):
+        raise InvalidInput(path, "expected text")
+    return data
+
+
+def _whole(data: Json, path: str) -> object:
+    if not isinstance(data, int) or isinstance(data, bool) or abs(data) >= 2**63:
+        raise InvalidInput(path, "expected a whole number of at most 63 bits")
+    return data
+
+
+def _number(data: Json, path: str) -> object:
+    if not isinstance(data, int | float) or isinstance(data, bool) or abs(data) >= 2**63 or math.isnan(data):
+        raise InvalidInput(path, "expected an ordinary number")
+    return float(data)
+
+
+def _flag(data: Json, path: str) -> object:
+    if not isinstance(data, bool):
+        raise InvalidInput(path, "expected true or false")
+    return data
+
+
+def _moment(data: Json, path: str) -> object:
+    return from_iso(cast(str, _text(data, path)), path)
+
+
+_SCALARS: dict[type, _Decoder] = {str: _text, int: _whole, float: _number, bool: _flag, datetime: _moment}

@@ -1,0 +1,1 @@
+"""Decisions, as pure functions: values in, values out. Time, settings and weights are arguments."""

@@ -1,0 +1,248 @@
+"""What may enter: text that can be stored faithfully, within limits, without secrets, and stamped as it comes in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..codec import canonical
+from ..errors import InvalidInput, InvalidText, TooLarge
+from ..model import (
+    Anchor,
+    Draft,
+    Edit,
+    Json,
+    Memory,
+    Origin,
+    Procedure,
+    Provenance,
+    Scope,
+    Status,
+    Uid,
+)
+from .identity import content_hash, estimate_tokens, fingerprint
+from .kinds import KINDS, TRUST
+from .redact import redact
+
+NAME_LIMIT = 256
+"""Most characters in a session id, an agent's name and the like."""
+SNIPPET_LIMIT = 1_000
+LIST_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one memory may hold."""
+
+    content: int = 8_000
+    tags: int = 32
+    tag_length: int = 64
+    paths: int = 64
+    path_length: int = 1_024
+    payload: int = 65_536
+
+
+def check_text(field: str, text: str, limit: int, *, setting: str = "", empty: bool = False) -> str:
+    """The text itself, if it can be stored and read back unchanged and is not over the limit."""
+    if not isinstance(text, str):
+        raise InvalidText(field, f"expected text, not {type(text).__name__}")
+    if len(text) > limit:
+        raise TooLarge(field, len(text), limit, setting=setting)
+    if "\x00" in text:
+        raise InvalidText(field, "holds a NUL character")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidText(field, f"holds a lone surrogate at position {error.start}") from error
+    if not empty and not text.strip():
+        raise InvalidText(field, "is empty")
+    return text
+
+
+def clean_tag(tag: str, limit: int) -> str:
+    """A tag as it is stored: without its leading #, in lower case, words joined by hyphens."""
+    name = "-".join(check_text("tag", tag, limit, setting="write.tag_length").strip().lstrip("#").lower().split())
+    if not name:
+        raise InvalidText("tag", "is empty")
+    if "," in name or not name.isprintable():
+        raise InvalidText("tag", f"{name!r} holds a comma or a character that cannot be shown")
+    return redact(name).text
+
+
+def clean_tags(tags: tuple[str, ...], limits: Limits) -> tuple[str, ...]:
+    """Tags as they are stored, each once, in the order given."""
+    if len(tags) > limits.tags:
+        raise TooLarge("tags", len(tags), limits.tags, unit="tags", setting="write.tags_limit")
+    return tuple(dict.fromkeys(clean_tag(tag, limits.tag_length) for tag in tags))
+
+
+def share(field: str, value: float) -> float:
+    """A number from 0 to 1."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value) or not 0 <= value <= 1:
+        raise InvalidInput(field, f"{value!r} is not a number from 0 to 1")
+    return float(value)
+
+
+def admit(draft: Draft, limits: Limits) -> Draft:
+    """The draft as it may be stored: checked, its tags and paths cleaned, every text of it redacted."""
+    _check_owner(draft.scope, draft.session_id, draft.task_id)
+    _check_validity(draft.valid_from, draft.valid_to)
+    return replace(
+        draft,
+        content=_content(draft.content, limits),
+        tags=clean_tags(draft.tags, limits),
+        anchors=_anchors(draft.anchors, limits),
+        importance=None if draft.importance is None else share("importance", draft.importance),
+        confidence=share("confidence", draft.confidence),
+        message_range=_message_range(draft.message_range),
+        triggers=_texts("triggers", draft.triggers),
+        procedure=_procedure(draft.procedure),
+        payload=_payload(draft.payload, limits.payload),
+        snippet=_redacted("snippet", draft.snippet, SNIPPET_LIMIT, empty=True),
+        reason=_redacted("reason", draft.reason, SNIPPET_LIMIT, empty=True),
+        **{name: _name(name, getattr(draft, name)) for name in _NAMES},
+    )
+
+
+_NAMES = ("session_id", "task_id", "narrative_id", "agent", "host", "season", "stage")
+
+
+def admit_edit(edit: Edit, limits: Limits) -> Edit:
+    """The edit as it may be stored, by the same rules as a new memory."""
+    unknown = set(edit.clear) - CLEARABLE
+    if unknown:
+        raise InvalidInput("clear", f"{min(unknown)!r} cannot be emptied")
+    return replace(
+        edit,
+        content=None if edit.content is None else _content(edit.content, limits),
+        importance=None if edit.importance is None else share("importance", edit.importance),
+        tags=None if edit.tags is None else clean_tags(edit.tags, limits),
+        anchors=None if edit.anchors is None else _anchors(edit.anchors, limits),
+        triggers=None if edit.triggers is None else _texts("triggers", edit.triggers),
+        procedure=_procedure(edit.procedure),
+        season=_name("season", edit.season),
+    )
+
+
+CLEARABLE = frozenset({"procedure", "season", "valid_from", "valid_to"})
+"""Fields that an edit may empty; lists are emptied by giving an empty one."""
+
+
+def compose(draft: Draft, *, uid: Uid, origin: Origin, now: datetime) -> Memory:
+    """The memory that an admitted draft becomes, stamped with where and when it came in."""
+    step = Provenance(
+        origin=origin, at=now, session_id=draft.session_id, snippet=draft.snippet, reason=draft.reason
+    )
+    importance = KINDS[draft.kind].importance if draft.importance is None else draft.importance
+    carried = {name: getattr(draft, name) for name in _CARRIED}
+    return Memory(
+        uid=uid,
+        status=Status.CONFIRMED,
+        importance=importance,
+        trust=TRUST[origin],
+        created_at=now,
+        updated_at=now,
+        confirmed_at=now,
+        origin=origin,
+        provenance=(step,),
+        fingerprint=fingerprint(draft.content),
+        content_hash=content_hash(draft.content),
+        token_cost=estimate_tokens(draft.content),
+        **carried,
+    )
+
+
+_CARRIED = (
+    *("content", "kind", "scope", "tags", "anchors", "confidence", "source", "session_id", "task_id"),
+    *("narrative_id", "message_range", "agent", "host", "triggers", "procedure", "season", "stage"),
+    *("valid_from", "valid_to", "payload"),
+)
+
+
+def _check_owner(scope: Scope, session_id: str | None, task_id: str | None) -> None:
+    if scope is Scope.SESSION and not session_id:
+        raise InvalidInput("session_id", "a session memory needs the session it belongs to")
+    if scope is Scope.TASK and not task_id:
+        raise InvalidInput("task_id", "a task memory needs the task it belongs to")
+
+
+def _check_validity(valid_from: datetime | None, valid_to: datetime | None) -> None:
+    for field, moment in (("valid_from", valid_from), ("valid_to", valid_to)):
+        if moment is not None and moment.tzinfo is None:
+            raise InvalidInput(field, "needs a time zone")
+    if valid_from and valid_to and valid_to < valid_from:
+        raise InvalidInput("valid_to", "lies before valid_from")
+
+
+def _redacted(field: str, text: str, limit: int, *, empty: bool = False) -> str:
+    return redact(check_text(field, text, limit, empty=empty)).text
+
+
+def _content(text: str, limits: Limits) -> str:
+    return redact(check_text("content", text, limits.content, setting="write.content_limit")).text
+
+
+def _name(field: str, name: str | None) -> str | None:
+    return None if name is None else _redacted(field, name, NAME_LIMIT)
+
+
+def _texts(field: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+    if len(texts) > LIST_LIMIT:
+        raise TooLarge(field, len(texts), LIST_LIMIT, unit="entries")
+    return tuple(_redacted(field, text, SNIPPET_LIMIT) for text in texts)
+
+
+def _anchors(anchors: tuple[Anchor, ...], limits: Limits) -> tuple[Anchor, ...]:
+    if len(anchors) > limits.paths:
+        raise TooLarge("files", len(anchors), limits.paths, unit="paths", setting="write.paths_limit")
+    return tuple(
+        Anchor(
+            path=_redacted("path", anchor.path, limits.path_length),
+            symbol=_name("symbol", anchor.symbol),
+            content_hash=_name("content_hash", anchor.content_hash),
+        )
+        for anchor in anchors
+    )
+
+
+def _procedure(procedure: Procedure | None) -> Procedure | None:
+    if procedure is None:
+        return None
+    return Procedure(
+        name=_redacted("procedure.name", procedure.name, NAME_LIMIT),
+        trigger=_redacted("procedure.trigger", procedure.trigger, SNIPPET_LIMIT, empty=True),
+        steps=_texts("procedure.steps", procedure.steps),
+        prerequisites=_texts("procedure.prerequisites", procedure.prerequisites),
+        warnings=_texts("procedure.warnings", procedure.warnings),
+    )
+
+
+def _message_range(span: tuple[int, int] | None) -> tuple[int, int] | None:
+    if span is not None and not (0 <= span[0] <= span[1] < 2**31):
+        raise InvalidInput("message_range", f"{span!r} is not a first and a last message")
+    return span
+
+
+def _payload(payload: Json, limit: int) -> Json:
+    try:
+        size = len(canonical(payload))
+        clean = _map_texts(payload, lambda text: redact(check_text("payload", text, limit, empty=True)).text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput("payload", "is not plain JSON of ordinary size") from error
+    if size > limit:
+        raise TooLarge("payload", size, limit, setting="write.payload_limit")
+    return clean
+
+
+def _map_texts(value: Json, change: Callable[[str], str]) -> Json:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(key): _map_texts(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_map_texts(item, change) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
+        raise InvalidInput("payload", "holds a number of more than 63 bits")
+    return value

@@ -1,0 +1,89 @@
+"""What a memory becomes: each mutation as a pure function from the memory before to the memory after."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from ..model import Edit, Memory, Provenance, Reinforcement, Signals, Status, Uid
+from .identity import content_hash, estimate_tokens, fingerprint
+
+COUNT_LIMIT = 1_000_000_000
+"""Counters stop here instead of overflowing."""
+BREADCRUMBS = 50
+"""Reinforcements remembered; the newest are kept."""
+
+
+def stepped(memory: Memory, now: datetime) -> Memory:
+    """The next version. Its time never lies before the last one's, so that history has no gaps when a clock jumps."""
+    return replace(memory, version=memory.version + 1, updated_at=max(now, memory.updated_at))
+
+
+def weighed(memory: Memory, signals: Signals, now: datetime) -> Memory:
+    """The memory with amounts added to its signals, each kept within its bounds."""
+    return replace(
+        stepped(memory, now),
+        importance=_share(memory.importance + signals.importance),
+        confidence=_share(memory.confidence + signals.confidence),
+        strength=_count(memory.strength + signals.strength, least=0),
+        score=_count(memory.score + signals.score, least=-COUNT_LIMIT),
+        access_count=_count(memory.access_count + signals.access, least=0),
+        accessed_at=now if signals.access else memory.accessed_at,
+        last_hit_at=now if signals.hit else memory.last_hit_at,
+        confirmed_at=now if signals.confirm else memory.confirmed_at,
+    )
+
+
+def repeated(memory: Memory, again: Memory, signals: Signals, now: datetime) -> Memory:
+    """The memory after the same words came in a second time, with a breadcrumb of where."""
+    crumb = Reinforcement(
+        at=now, session_id=again.session_id, message=again.message_range[0] if again.message_range else None
+    )
+    return replace(
+        weighed(memory, signals, now), reinforcements=(*memory.reinforcements, crumb)[-BREADCRUMBS:]
+    )
+
+
+def revised(memory: Memory, edit: Edit, step: Provenance | None, now: datetime) -> Memory:
+    """The memory with new values in place: score and history stay, the last hit is refreshed."""
+    given = {name: held for name in _EDITABLE if (held := getattr(edit, name)) is not None}
+    emptied: dict[str, None] = dict.fromkeys(edit.clear)
+    after = replace(stepped(memory, now), last_hit_at=now, **given, **emptied)
+    if step is not None:
+        after = replace(after, provenance=(*memory.provenance, step))
+    if edit.content is None:
+        return after
+    return replace(
+        after,
+        fingerprint=fingerprint(edit.content),
+        content_hash=content_hash(edit.content),
+        token_cost=estimate_tokens(edit.content),
+        confirmed_at=now,
+    )
+
+
+_EDITABLE = (
+    *("content", "kind", "importance", "tags", "anchors", "triggers", "procedure", "season"),
+    *("valid_from", "valid_to"),
+)
+
+
+def marked(memory: Memory, status: Status, superseded_by: Uid | None, now: datetime) -> Memory:
+    """The memory in another status. What superseded it is known only while it is superseded."""
+    by = superseded_by if status is Status.SUPERSEDED else None
+    return replace(stepped(memory, now), status=status, superseded_by=by)
+
+
+def retagged(memory: Memory, add: tuple[str, ...], remove: tuple[str, ...], now: datetime) -> Memory:
+    """The memory with tags added and removed; the same memory if that changes nothing."""
+    tags = tuple(tag for tag in dict.fromkeys((*memory.tags, *add)) if tag not in remove)
+    return memory if tags == memory.tags else replace(stepped(memory, now), tags=tags)
+
+
+def _share(value: float) -> float:
+    # Sums of tenths drift (0.1 + 0.2); nine digits are more than any signal means.
+    return round(max(0.0, min(1.0, value)), 9)
+
+
+def _count(value: int, *, least: int) -> int:
+    return max(least, min(COUNT_LIMIT, value))

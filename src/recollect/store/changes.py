@@ -1,0 +1,302 @@
+"""Carrying out changes: one implementation for every engine.
+
+An engine offers `Rows`, the few reads and writes a change needs, inside a transaction it has begun. What a memory
+becomes is decided by `policy.evolve`; what is written, in which order, and what the audit says of it is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Protocol, assert_never
+
+from ..codec import EPOCH, canonical, digest, encode
+from ..errors import DuplicateMemory, InvalidInput, NotFound, StaleVersion
+from ..model import (
+    BETWEEN_MEMORIES,
+    LIVE,
+    UNSAVED,
+    Add,
+    AuditEntry,
+    Change,
+    Clear,
+    Connect,
+    Disconnect,
+    Edit,
+    Feedback,
+    Json,
+    Link,
+    LinkKind,
+    Mark,
+    Memory,
+    MemoryId,
+    Outcome,
+    Put,
+    Rate,
+    Regroup,
+    Retag,
+    Revise,
+    Status,
+    Uid,
+    Version,
+    Weigh,
+)
+from ..policy.evolve import marked, repeated, retagged, revised, weighed
+from ..policy.identity import state_hash
+from .audit import TRIM, Bound, Head, chained
+
+OCCUPYING = LIVE | {Status.QUARANTINED}
+"""Statuses in which a memory holds its place, so that its words cannot be stored twice."""
+
+
+class Rows(Protocol):
+    """What an engine must offer to have changes carried out."""
+
+    def get(self, memory_id: MemoryId) -> Memory | None: ...
+    def by_uid(self, uid: Uid) -> Memory | None: ...
+    def twin(self, memory: Memory) -> Memory | None:
+        """The memory that holds the place this one would take: same words, scope and owner, equally trusted or not."""
+
+    def insert(self, memory: Memory) -> Memory:
+        """Store a new memory under its id, or under a new one if it has none; return it as stored."""
+
+    def replace(self, memory: Memory) -> None: ...
+    def add_version(self, memory_id: MemoryId, version: Version) -> None: ...
+    def occupying(self) -> list[Memory]: ...
+    def put_link(self, link: Link) -> None: ...
+    def drop_link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> bool: ...
+    def add_feedback(self, feedback: Feedback) -> bool: ...
+    def regroup(self, clusters: tuple[tuple[str, tuple[MemoryId, ...]], ...]) -> None: ...
+    def head(self) -> Head: ...
+    def base(self) -> Head: ...
+    def append_audit(self, entry: AuditEntry) -> None: ...
+    def trim_audit(self, through: int) -> Head:
+        """Drop the entries up to a sequence number; return where the chain then begins."""
+
+
+def request_hash(changes: tuple[Change, ...], actor: str) -> str:
+    """What makes two requests the same: what they ask for and who asks. Stamps that differ on a retry do not count."""
+    asked: list[Json] = []
+    for change in changes:
+        if isinstance(change, Add):
+            fixed = replace(change.memory, uid=Uid(""), created_at=_NEVER, updated_at=_NEVER, confirmed_at=_NEVER)
+            change = replace(change, memory=replace(fixed, provenance=()))
+        elif isinstance(change, Revise):
+            change = replace(change, provenance=None)
+        asked.append([type(change).__name__, encode(change)])
+    return digest("request", actor, canonical(asked))
+
+
+_NEVER = EPOCH
+
+
+class Work:
+    """Changes being carried out within one transaction."""
+
+    def __init__(self, rows: Rows, *, actor: str, now: datetime, bound: Bound) -> None:
+        self._rows = rows
+        self._actor = actor
+        self._now = now
+        self._bound = bound
+        self._head = rows.head()
+
+    def carry_out(self, changes: Iterable[Change]) -> tuple[Outcome, ...]:
+        """Do them in order; each sees what those before it did."""
+        outcomes = tuple(self._carry_out(change) for change in changes)
+        self._trim()
+        return outcomes
+
+    def _carry_out(self, change: Change) -> Outcome:
+        match change:
+            case Add():
+                return self._add(change)
+            case Revise():
+                return self._revise(change)
+            case Weigh():
+                return self._weigh(change)
+            case Mark():
+                return self._mark(self._memory(change.id), change)
+            case Retag():
+                return self._retag(change)
+            case Connect():
+                return self._connect(change.link)
+            case Disconnect():
+                return self._disconnect(change)
+            case Rate():
+                return self._rate(change)
+            case Put():
+                return self._put(change)
+            case Regroup():
+                self._rows.regroup(change.clusters)
+                self._log("regroup", detail={"clusters": len(change.clusters)})
+                return Outcome(action="regroup")
+            case Clear():
+                return self._clear()
+        assert_never(change)
+
+    def _add(self, change: Add) -> Outcome:
+        existing = self._rows.twin(change.memory)
+        if existing is not None:
+            after = repeated(existing, change.memory, change.on_duplicate, self._now)
+            return self._store("reinforce", existing, after, detail={"duplicate": True})
+        memory = self._rows.insert(replace(change.memory, id=UNSAVED))
+        self._log("add", memory, detail={"kind": memory.kind.value, "origin": memory.origin.value})
+        return Outcome(action="add", memory=memory)
+
+    def _revise(self, change: Revise) -> Outcome:
+        before = self._memory(change.id)
+        if change.expected_version not in (None, before.version):
+            raise StaleVersion(before.ref, change.expected_version, before.version)
+        after = revised(before, change.edit, change.provenance, self._now)
+        return self._store("update", before, after, detail={"fields": _given(change.edit)})
+
+    def _weigh(self, change: Weigh) -> Outcome:
+        before = self._memory(change.id)
+        after = weighed(before, change.signals, self._now)
+        return self._store(change.action, before, after, detail=encode(change.signals))
+
+    def _mark(self, before: Memory, change: Mark) -> Outcome:
+        if before.status is change.status and before.superseded_by == change.superseded_by:
+            return Outcome(action="unchanged", memory=before)
+        after = marked(before, change.status, change.superseded_by, self._now)
+        detail: Json = {"from": before.status.value, "to": after.status.value}
+        return self._store(_mark_action(before.status, after.status), before, after, detail=detail)
+
+    def _retag(self, change: Retag) -> Outcome:
+        before = self._memory(change.id)
+        after = retagged(before, change.add, change.remove, self._now)
+        if after is before:
+            return Outcome(action="unchanged", memory=before)
+        return self._store("tag", before, after, detail={"tags": len(after.tags)})
+
+    def _connect(self, link: Link) -> Outcome:
+        if link.kind not in BETWEEN_MEMORIES or isinstance(link.target, str):
+            raise InvalidInput("kind", f"a {link.kind} link follows from tags or clusters and is not made by hand")
+        memory, target = self._memory(link.memory), self._memory(link.target)
+        if memory.id == target.id:
+            raise InvalidInput("target", "a memory cannot be linked to itself")
+        made = replace(link, created_at=self._now, updated_at=self._now)
+        self._rows.put_link(made)
+        self._log("link", memory, detail={"kind": link.kind.value, "to": target.uid, "weight": link.weight})
+        return Outcome(action="link", memory=memory, link=made)
+
+    def _disconnect(self, change: Disconnect) -> Outcome:
+        memory, target = self._memory(change.memory), self._memory(change.target)
+        if not self._rows.drop_link(memory.id, change.kind, target.id):
+            raise NotFound("link", f"{memory.ref} {change.kind} {target.ref}")
+        self._log("unlink", memory, detail={"kind": change.kind.value, "to": target.uid})
+        return Outcome(action="unlink", memory=memory)
+
+    def _rate(self, change: Rate) -> Outcome:
+        before = self._memory(change.id)
+        verdict = Feedback(
+            uid=before.uid, helpful=change.helpful, at=self._now, actor=self._actor, note=change.note
+        )
+        self._rows.add_feedback(verdict)
+        after = weighed(before, change.signals, self._now)
+        return self._store("feedback", before, after, detail={"helpful": change.helpful})
+
+    def _put(self, change: Put) -> Outcome:
+        there = self._rows.by_uid(change.memory.uid)
+        if there is not None and state_hash(there) == state_hash(change.memory):
+            return Outcome(action="unchanged", memory=there)
+        stored = self._put_new(change.memory) if there is None else self._put_over(there, change.memory)
+        for version in change.history:
+            self._rows.add_version(stored.id, version)
+        for verdict in change.feedback:
+            self._rows.add_feedback(verdict)
+        self._log("put", stored, detail={"version": stored.version, "known": there is not None})
+        return Outcome(action="put", memory=stored)
+
+    def _put_new(self, wanted: Memory) -> Memory:
+        self._refuse_twin(wanted)
+        taken = wanted.id != UNSAVED and self._rows.get(wanted.id) is not None
+        return self._rows.insert(replace(wanted, id=UNSAVED) if taken else wanted)
+
+    def _put_over(self, there: Memory, wanted: Memory) -> Memory:
+        """The state that was there becomes a version, so that nothing is lost whichever of the two was newer."""
+        after = replace(wanted, id=there.id, version=max(wanted.version, there.version + 1))
+        self._refuse_twin(after)
+        until = max(self._now, there.updated_at)
+        self._rows.add_version(
+            there.id, Version(memory=there, recorded_from=there.updated_at, recorded_to=until)
+        )
+        self._rows.replace(after)
+        return after
+
+    def _refuse_twin(self, memory: Memory) -> None:
+        if memory.status in OCCUPYING:
+            twin = self._rows.twin(memory)
+            if twin is not None and twin.uid != memory.uid:
+                raise DuplicateMemory(memory.ref, twin.ref)
+
+    def _clear(self) -> Outcome:
+        memories = self._rows.occupying()
+        for memory in memories:
+            self._store("remove", memory, marked(memory, Status.FORGOTTEN, None, self._now), detail={"clear": True})
+        self._log("clear", detail={"memories": len(memories)})
+        return Outcome(action="clear")
+
+    def _memory(self, memory_id: MemoryId | str) -> Memory:
+        found = self._rows.get(MemoryId(memory_id)) if isinstance(memory_id, int) else None
+        if found is None:
+            raise NotFound("memory", str(memory_id))
+        return found
+
+    def _store(self, action: str, before: Memory, after: Memory, *, detail: Json) -> Outcome:
+        """Write the memory's next version, keep the one before, and log it."""
+        if after.fingerprint != before.fingerprint or after.status is not before.status:
+            self._refuse_twin(after)
+        self._rows.add_version(
+            before.id, Version(memory=before, recorded_from=before.updated_at, recorded_to=after.updated_at)
+        )
+        self._rows.replace(after)
+        self._log(action, after, detail=detail)
+        return Outcome(action=action, memory=after)
+
+    def _log(self, action: str, memory: Memory | None = None, *, detail: Json) -> None:
+        entry = chained(
+            self._head,
+            at=self._now,
+            actor=self._actor,
+            action=action,
+            uid=memory.uid if memory else "",
+            detail=detail,
+            state=state_hash(memory) if memory else "",
+        )
+        self._rows.append_audit(entry)
+        self._head = Head(entry.seq, entry.hash)
+
+    def _trim(self) -> None:
+        """Keep a bounded audit within its bound; the trimming is itself an entry, which vouches for what is gone."""
+        length = self._head.seq - self._rows.base().seq
+        if not self._bound.max_entries or length <= self._bound.max_entries:
+            return
+        # One of the entries kept is the one that records this.
+        base = self._rows.trim_audit(self._head.seq - max(0, self._bound.trim_to - 1))
+        self._log(TRIM, detail={"through": base.seq, "hash": base.hash})
+
+
+def _given(edit: Edit) -> Json:
+    state = encode(edit)
+    return sorted(state) if isinstance(state, dict) else []
+
+
+def _mark_action(before: Status, after: Status) -> str:
+    if before is Status.PINNED and after is Status.CONFIRMED:
+        return "unpin"
+    if before is Status.FORGOTTEN:
+        return "restore"
+    return _ACTIONS[after]
+
+
+_ACTIONS = {
+    Status.CANDIDATE: "demote-to-candidate",
+    Status.CONFIRMED: "promote",
+    Status.PINNED: "pin",
+    Status.SUPERSEDED: "supersede",
+    Status.ARCHIVED: "evict",
+    Status.FORGOTTEN: "remove",
+    Status.QUARANTINED: "quarantine",
+}

@@ -1,0 +1,211 @@
+"""The store in one JSON file that a person can read: SQLite in memory, saved whole with every write.
+
+For one process at a time. A write is acknowledged when the new file has replaced the old one on disk; the file before
+it is kept as `.bak` and stands in when the main one does not parse.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import apsw
+
+from ..codec import decode, encode
+from ..errors import InvalidInput, RecollectError, StoreDamaged, StoreError, StoreFull, StoreInUse, StoreTooNew
+from ..model import AuditEntry, Feedback, Json, Memory, MemoryId, Version
+from ..policy.identity import content_hash, estimate_tokens, fingerprint
+from .audit import Head
+from .contract import Options
+from .sqlite.connect import Connections, require_engine, translated
+from .sqlite.files import prepare, private_folder, sync_folder
+from .sqlite.store import SqliteStore
+from .sqlite.work import SqliteRows, read_head, write_audit, write_head
+
+FORMAT = "recollect-store"
+VERSION = 1
+
+
+class JsonStore(SqliteStore):
+    """One space in one JSON file."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        require_engine()
+        self._path = path
+        with translated(str(path)):
+            private_folder(path.parent)
+            self._lock = _take(path)
+        connections = Connections(None, busy_timeout=options.busy_timeout, lock_timeout=options.lock_timeout)
+        prepare(connections, backups=None)
+        try:
+            document, notes = _read(path)
+            if document is not None:
+                _load(connections, document, str(path))
+        except RecollectError:
+            os.close(self._lock)
+            raise
+        super().__init__(connections, options, url=f"json:{path}", notes=notes)
+
+    def _before_commit(self, connection: apsw.Connection) -> None:
+        _save(self._path, json.dumps(self._document(connection), ensure_ascii=False, indent=2) + "\n")
+
+    def _document(self, connection: apsw.Connection) -> dict[str, Json]:
+        memories = sorted(self.query(limit=None), key=lambda memory: memory.id)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "memories": [encode(each) for each in memories],
+            "versions": [encode(each) for memory in memories for each in self.history(memory.id)],
+            "links": [list(row) for row in connection.execute(f"SELECT {_LINK_COLUMNS} FROM links")],
+            "feedback": [encode(each) for each in self.feedback()],
+            "clusters": [[each.label, [memory.id for memory in self.members(each.id)]] for each in self.clusters()],
+            "audit": [encode(each) for each in self.audit()],
+            "audit_base": encode(read_head(connection, "audit_base")),
+            "requests": [list(row) for row in connection.execute(f"SELECT {_REQUEST_COLUMNS} FROM requests")],
+        }
+
+    def size(self) -> int:
+        return self._path.stat().st_size if self._path.exists() else 0
+
+    def close(self) -> None:
+        super().close()
+        os.close(self._lock)
+
+
+_LINK_COLUMNS = "memory_id, kind, target_id, weight, made_by, created_at, updated_at"
+_REQUEST_COLUMNS = "key, request_hash, at, outcomes"
+
+
+def _take(path: Path) -> int:
+    """Hold the file's lock for as long as the store is open."""
+    descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise StoreInUse(str(path), "is open in another process") from None
+    return descriptor
+
+
+def _backup_path(path: Path) -> Path:
+    return path.with_name(path.name + ".bak")
+
+
+def _read(path: Path) -> tuple[Mapping[str, Json] | None, tuple[str, ...]]:
+    """The document on disk, or the one before it where it does not parse; None where there is neither."""
+    backup = _backup_path(path)
+    if not path.exists() and not backup.exists():
+        return None, ()
+    try:
+        return _parse(path), ()
+    except StoreDamaged as damage:
+        if not backup.exists():
+            raise
+        document = _parse(backup)
+        aside = path.with_name(path.name + ".damaged")
+        if path.exists():
+            os.replace(path, aside)
+        return document, (f"{path} could not be read ({damage.problem}); {backup.name} stands in for it",)
+
+
+def _parse(path: Path) -> Mapping[str, Json]:
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise StoreDamaged(str(path), "is missing") from error
+    except (ValueError, RecursionError) as error:
+        raise StoreDamaged(str(path), f"is not JSON ({error})") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise StoreDamaged(str(path), "is not a Recollect store")
+    version = document.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise StoreTooNew(str(path), version if isinstance(version, int) else 0, VERSION)
+    return document
+
+
+def _load(connections: Connections, document: Mapping[str, Json], where: str) -> None:
+    """Fill the database in memory. Rows come in as they are: they were audited when they were written."""
+    try:
+        with connections.writing() as connection:
+            rows = SqliteRows(connection)
+            for data in _items(document, "memories"):
+                rows.insert(_with_hashes(decode(Memory, data)))
+            for data in _items(document, "versions"):
+                version = decode(Version, data)
+                rows.add_version(version.memory.id, version)
+            for data in _items(document, "feedback"):
+                rows.add_feedback(decode(Feedback, data))
+            _load_tables(connection, document)
+            rows.regroup(tuple(_cluster(data) for data in _items(document, "clusters")))
+            rows.finish()
+            _load_audit(connection, document)
+    except (InvalidInput, apsw.ConstraintError, TypeError, ValueError) as error:
+        raise StoreDamaged(where, f"holds something that cannot be read ({error})") from error
+
+
+def _load_tables(connection: apsw.Connection, document: Mapping[str, Json]) -> None:
+    for name, columns, marks in (("links", _LINK_COLUMNS, 7), ("requests", _REQUEST_COLUMNS, 4)):
+        connection.executemany(
+            f"INSERT INTO {name} ({columns}) VALUES ({', '.join('?' * marks)})",
+            [cast(list[str], row) for row in _items(document, name)],
+        )
+
+
+def _load_audit(connection: apsw.Connection, document: Mapping[str, Json]) -> None:
+    head = base = decode(Head, document.get("audit_base") or {})
+    for data in _items(document, "audit"):
+        entry = decode(AuditEntry, data)
+        write_audit(connection, entry)
+        head = Head(entry.seq, entry.hash)
+    write_head(connection, "audit_base", base)
+    write_head(connection, "audit_head", head)
+
+
+def _items(document: Mapping[str, Json], name: str) -> list[Json]:
+    found = document.get(name, [])
+    if not isinstance(found, list):
+        raise InvalidInput(name, "expected a list")
+    return found
+
+
+def _cluster(data: Json) -> tuple[str, tuple[MemoryId, ...]]:
+    label, members = cast(tuple[str, list[int]], data)
+    return label, tuple(MemoryId(member) for member in members)
+
+
+def _with_hashes(memory: Memory) -> Memory:
+    """A person may have edited the text: what is computed from it follows."""
+    return replace(
+        memory,
+        fingerprint=fingerprint(memory.content),
+        content_hash=content_hash(memory.content),
+        token_cost=estimate_tokens(memory.content),
+    )
+
+
+def _save(path: Path, text: str) -> None:
+    """Replace the file in one step, keeping the one before it."""
+    unfinished = path.with_name(f".{path.name}.tmp")
+    try:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            kept = path.with_name(f".{path.name}.bak.tmp")
+            kept.unlink(missing_ok=True)
+            os.link(path, kept)
+            os.replace(kept, _backup_path(path))
+        os.replace(unfinished, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        problem = f"could not be written ({error.strerror})"
+        raise (StoreFull if error.errno == 28 else StoreError)(str(path), problem) from error

@@ -1,0 +1,177 @@
+"""Looking a store over: canonical rows against their hashes, derived rows against the canonical ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from ...errors import StoreDamaged
+from ...model import Check, Memory
+from ...policy.identity import content_hash, fingerprint, state_hash
+from ..audit import chain_faults
+from .rows import (
+    COLUMNS,
+    SELECTED,
+    Tally,
+    from_row,
+    index_memory,
+    lexemes,
+    read_memories,
+    read_size,
+    version_from,
+    write_tally,
+)
+from .schema import WORD_INDEX
+from .work import audit_entry, read_head
+
+_NAMED = 5
+"""How many faults of one sort are named; the rest are counted."""
+
+
+def check_store(connection: apsw.Connection) -> Iterator[Check]:
+    """Every check, in the order a person would want to read them."""
+    for name, faults, fixable, fine in _CHECKS:
+        try:
+            found = list(faults(connection))
+        except (apsw.CorruptError, apsw.NotADBError) as error:
+            found = [f"the file is damaged ({error})"]
+        yield Check(name=name, ok=not found, detail=_told(found) if found else fine, fixable=fixable)
+
+
+def _told(faults: list[str]) -> str:
+    more = f"; and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
+    return "; ".join(faults[:_NAMED]) + more
+
+
+def _engine_faults(connection: apsw.Connection) -> Iterator[str]:
+    for (line,) in connection.execute("PRAGMA integrity_check(20)"):
+        if line != "ok":
+            yield str(line)
+
+
+def _foreign_key_faults(connection: apsw.Connection) -> Iterator[str]:
+    for table, rowid, *_ in connection.execute("PRAGMA foreign_key_check"):
+        yield f"row {rowid} of {table} belongs to nothing"
+
+
+def _memory_faults(connection: apsw.Connection) -> Iterator[str]:
+    rows = connection.execute(f"SELECT {SELECTED}, m.state_hash FROM memories m ORDER BY m.id")
+    for row in rows:
+        try:
+            memory = from_row(row[: len(COLUMNS)])
+        except StoreDamaged as error:
+            yield str(error)
+            continue
+        if state_hash(memory) != row[-1]:
+            yield f"memory {memory.ref} is not what was stored"
+        elif content_hash(memory.content) != memory.content_hash or fingerprint(memory.content) != memory.fingerprint:
+            yield f"memory {memory.ref} has hashes of another text"
+
+
+def _version_faults(connection: apsw.Connection) -> Iterator[str]:
+    for number, version, state, hashed in connection.execute(
+        "SELECT memory_id, version, state, state_hash FROM versions"
+    ):
+        try:
+            held = version_from(state, 0, 0).memory
+        except StoreDamaged as error:
+            yield f"version {version} of memory {number}: {error}"
+            continue
+        if state_hash(held) != hashed:
+            yield f"version {version} of memory {number} is not what was stored"
+
+
+def audit_faults(connection: apsw.Connection) -> Iterator[str]:
+    """Faults in the chain, and memories that are not as the audit says they were left."""
+    entries = (
+        audit_entry(row)
+        for row in connection.execute(
+            "SELECT seq, at, actor, action, uid, detail, state, prev, hash FROM audit ORDER BY seq"
+        )
+    )
+    base = read_head(connection, "audit_base")
+    try:
+        yield from chain_faults(entries, base=base, head=read_head(connection, "audit_head"))
+    except (ValueError, TypeError) as error:
+        yield f"an entry cannot be read ({error})"
+    for uid, logged, held in connection.execute(
+        "SELECT a.uid, a.state, m.state_hash FROM (SELECT uid, state, max(seq) FROM audit WHERE uid <> '' GROUP BY uid)"
+        " a LEFT JOIN memories m ON m.uid = a.uid WHERE m.state_hash IS NOT a.state"
+    ):
+        yield f"memory {uid} {'is gone' if held is None else 'was changed'} without an audit entry (logged {logged[:15]}…)"
+    if base.seq == 0:
+        for (uid,) in connection.execute("SELECT uid FROM memories EXCEPT SELECT uid FROM audit"):
+            yield f"memory {uid} was put there without an audit entry"
+
+
+def _word_index_faults(connection: apsw.Connection) -> Iterator[str]:
+    try:
+        # Writes nothing; FTS5 takes its commands as inserts, and compares index and text when rank is 1.
+        connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+    except apsw.CorruptError:
+        yield "the full-text index does not match its text"
+    except apsw.ReadOnlyError:  # pragma: no cover - a read-only file system
+        pass
+    indexed = dict(
+        (row[0], row[1:]) for row in connection.execute("SELECT rowid, content, tags, files, source, kind FROM words")
+    )
+    for memory in _indexable(connection):
+        if indexed.pop(memory.id, None) != lexemes(memory):
+            yield f"memory {memory.ref} is indexed under other words than its own"
+    for stray in indexed:
+        yield f"the index holds memory {stray}, which is forgotten or gone"
+
+
+def _count_faults(connection: apsw.Connection) -> Iterator[str]:
+    counted = Tally()
+    for row in connection.execute("SELECT content, tags, files, source, kind FROM words"):
+        counted.count(row, 1)
+    if read_size(connection) != (counted.memories, counted.words):
+        yield "the size of the index is wrong"
+    held: dict[str, int] = dict(connection.execute("SELECT word, memories FROM terms").fetchall())
+    for word in counted.holding.keys() | held.keys():
+        if counted.holding[word] != held.get(word, 0):
+            yield f"the count of a word is {held.get(word, 0)} instead of {counted.holding[word]}"
+
+
+def _name_index_faults(connection: apsw.Connection) -> Iterator[str]:
+    tags = set(connection.execute("SELECT memory_id, tag FROM memory_tags").fetchall())
+    files = set(connection.execute("SELECT memory_id, path FROM memory_files").fetchall())
+    for memory in _indexable(connection):
+        if {(memory.id, tag) for tag in memory.tags} - tags or {(memory.id, path) for path in memory.files} - files:
+            yield f"a tag or file of memory {memory.ref} is not indexed"
+        tags -= {(memory.id, tag) for tag in memory.tags}
+        files -= {(memory.id, path) for path in memory.files}
+    for number, _ in tags | files:
+        yield f"the index gives memory {number} a tag or file it does not have"
+
+
+def _indexable(connection: apsw.Connection) -> Iterator[Memory]:
+    return read_memories(connection, f"SELECT {SELECTED} FROM memories m WHERE m.status <> 'forgotten'")
+
+
+def rebuild_derived(connection: apsw.Connection) -> None:
+    """Make the derived rows anew from the memories, inside the caller's transaction."""
+    # Dropping the whole index is the one way that also works when its inner pages do not match its text.
+    connection.execute(
+        "DELETE FROM memory_tags; DELETE FROM memory_files; DELETE FROM terms; DROP TABLE words"
+    )
+    connection.execute(WORD_INDEX)
+    connection.execute("DELETE FROM meta WHERE key IN ('stale', 'index_size')")
+    tally = Tally()
+    for memory in list(_indexable(connection)):
+        index_memory(connection, memory, tally)
+    write_tally(connection, tally)
+
+
+_CHECKS: tuple[tuple[str, Callable[[apsw.Connection], Iterator[str]], bool, str], ...] = (
+    ("file", _engine_faults, False, "the file is sound"),
+    ("references", _foreign_key_faults, False, "every row belongs to a memory"),
+    ("memories", _memory_faults, False, "every memory is as it was stored"),
+    ("versions", _version_faults, False, "every earlier version is as it was stored"),
+    ("audit", audit_faults, False, "the audit is complete and unaltered"),
+    ("word index", _word_index_faults, True, "every memory is indexed under its words"),
+    ("word counts", _count_faults, True, "word counts are right"),
+    ("tags and files", _name_index_faults, True, "tags and files are indexed"),
+)

@@ -1,0 +1,71 @@
+"""Conditions to SQL. Every value is bound; every name comes from the closed list of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from ...codec import to_micros
+from ...model import Condition, Op, Order, Scalar, Where
+from ...policy.query import FIELDS, LISTS
+from .rows import Value
+
+_COMPARISONS = {Op.EQ: "IS", Op.NE: "IS NOT", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
+_TABLES = {"tags": ("memory_tags", "tag"), "files": ("memory_files", "path")}
+
+
+def where_sql(where: Where) -> tuple[str, list[Value]]:
+    """The conditions as an expression over `memories m`, and the values to bind to it."""
+    if not where:
+        return "1", []
+    clauses: list[str] = []
+    values: list[Value] = []
+    for condition in where:
+        clause, bound = _list_sql(condition) if condition.field in LISTS else _plain_sql(condition)
+        clauses.append(clause)
+        values += bound
+    return " AND ".join(clauses), values
+
+
+def order_sql(order: Order) -> str:
+    """The order as SQL; equals come in the order of their ids, so that pages never overlap."""
+    direction = "DESC" if order.newest_first else "ASC"
+    return f"m.{_column(order.field)} {direction}, m.id {direction}"
+
+
+def _column(field: str) -> str:
+    # The name goes into the statement itself, so it is taken from the list and not from the caller.
+    return next(name for name in FIELDS if name == field)
+
+
+def _plain_sql(condition: Condition) -> tuple[str, list[Value]]:
+    column = f"m.{_column(condition.field)}"
+    if condition.op is Op.IN:
+        return _among(column, condition.value)
+    return f"{column} {_COMPARISONS[condition.op]} ?", [_bound(condition.value)]
+
+
+def _list_sql(condition: Condition) -> tuple[str, list[Value]]:
+    table, column = _TABLES[condition.field]
+    exists = f"EXISTS (SELECT 1 FROM {table} e WHERE e.memory_id = m.id AND "
+    if condition.op is Op.IN:
+        inner, values = _among(f"e.{column}", condition.value)
+        return f"{exists}{inner})", values
+    if condition.op is Op.NE:
+        return f"NOT {exists}e.{column} = ?)", [_bound(condition.value)]
+    return f"{exists}e.{column} {_COMPARISONS[condition.op]} ?)", [_bound(condition.value)]
+
+
+def _among(column: str, value: Scalar | tuple[Scalar, ...]) -> tuple[str, list[Value]]:
+    options: Iterable[Scalar] = value if isinstance(value, tuple) else (value,)
+    bound = [_bound(each) for each in options]
+    some = [each for each in bound if each is not None]
+    clause = f"{column} IN ({', '.join('?' * len(some))})"
+    return (f"({clause} OR {column} IS NULL)" if len(some) < len(bound) else clause), list(some)
+
+
+def _bound(value: Scalar | tuple[Scalar, ...]) -> Value:
+    if isinstance(value, datetime):
+        return to_micros(value)
+    assert not isinstance(value, tuple)
+    return value

@@ -1,0 +1,234 @@
+"""The schema, as an append-only list of migrations. A migration that was released is never changed again.
+
+Canonical: memories, versions, links, feedback, audit, requests. Derived, and rebuilt on request: memory_tags,
+memory_files, words, terms. Clusters are derived too, but by the garden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+import apsw
+
+from ...codec import digest, to_iso
+from ...errors import StoreDamaged, StoreTooNew
+
+APPLICATION_ID = 0x5245434F
+"""Marks the file as ours: "RECO"."""
+
+
+WORD_INDEX = """
+CREATE VIRTUAL TABLE words USING fts5 (
+    content, tags, files, source, kind, tokenize = "unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
+);
+INSERT INTO words (words, rank) VALUES ('secure-delete', 1);
+"""
+"""The full-text index. It takes words as `policy.query` cut them, so its own tokeniser has only spaces to split at."""
+
+
+_CANONICAL = """
+CREATE TABLE memories (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uid TEXT NOT NULL UNIQUE,
+    version INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    status TEXT NOT NULL,
+    importance REAL NOT NULL,
+    confidence REAL NOT NULL,
+    trust REAL NOT NULL,
+    strength INTEGER NOT NULL,
+    score INTEGER NOT NULL,
+    access_count INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    accessed_at INTEGER,
+    last_hit_at INTEGER,
+    confirmed_at INTEGER,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    origin TEXT NOT NULL,
+    source TEXT NOT NULL,
+    session_id TEXT,
+    task_id TEXT,
+    narrative_id TEXT,
+    agent TEXT,
+    host TEXT,
+    season TEXT,
+    stage TEXT,
+    fingerprint TEXT NOT NULL,
+    content_hash TEXT NOT NULL,
+    token_cost INTEGER NOT NULL,
+    superseded_by TEXT,
+    provenance TEXT,
+    reinforcements TEXT,
+    message_range TEXT,
+    anchors TEXT,
+    tags TEXT,
+    triggers TEXT,
+    procedure TEXT,
+    payload TEXT,
+    state_hash TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX memories_twin ON memories (fingerprint, scope, owner, status = 'quarantined')
+    WHERE status IN ('candidate', 'confirmed', 'pinned', 'quarantined');
+CREATE INDEX memories_created ON memories (created_at);
+CREATE INDEX memories_session ON memories (session_id) WHERE session_id IS NOT NULL;
+CREATE INDEX memories_task ON memories (task_id) WHERE task_id IS NOT NULL;
+CREATE INDEX memories_narrative ON memories (narrative_id) WHERE narrative_id IS NOT NULL;
+
+CREATE TABLE versions (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    recorded_from INTEGER NOT NULL,
+    recorded_to INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    state_hash TEXT NOT NULL,
+    PRIMARY KEY (memory_id, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE links (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    target_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    weight REAL NOT NULL,
+    made_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (memory_id, kind, target_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_target ON links (target_id);
+
+CREATE TABLE feedback (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    helpful INTEGER NOT NULL,
+    note TEXT NOT NULL
+) STRICT;
+CREATE INDEX feedback_memory ON feedback (memory_id);
+
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    action TEXT NOT NULL,
+    uid TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    state TEXT NOT NULL,
+    prev TEXT NOT NULL,
+    hash TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_uid ON audit (uid);
+
+CREATE TABLE requests (
+    key TEXT PRIMARY KEY,
+    request_hash TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    outcomes TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX requests_at ON requests (at);
+
+CREATE TABLE clusters (id INTEGER PRIMARY KEY, label TEXT NOT NULL) STRICT;
+CREATE TABLE memory_clusters (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    cluster_id INTEGER NOT NULL REFERENCES clusters (id) ON DELETE CASCADE,
+    PRIMARY KEY (memory_id, cluster_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_clusters_cluster ON memory_clusters (cluster_id);
+
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+"""
+
+
+def m001_memories(connection: apsw.Connection) -> None:
+    """What cannot be recomputed: memories with their past, links, feedback, audit, and answered requests."""
+    connection.execute(_CANONICAL)
+
+
+def m002_index(connection: apsw.Connection) -> None:
+    """What is derived: tags and files by name, the full-text index, and how many memories hold each word."""
+    connection.execute(
+        """
+        CREATE TABLE memory_tags (
+            tag TEXT NOT NULL,
+            memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+            PRIMARY KEY (tag, memory_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX memory_tags_memory ON memory_tags (memory_id);
+        CREATE TABLE memory_files (
+            path TEXT NOT NULL,
+            memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+            PRIMARY KEY (path, memory_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX memory_files_memory ON memory_files (memory_id);
+        CREATE TABLE terms (word TEXT PRIMARY KEY, memories INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        """
+    )
+    connection.execute(WORD_INDEX)
+    mark_stale(connection)
+
+
+def mark_stale(connection: apsw.Connection) -> None:
+    """Ask for the derived rows to be made anew before the store is next used, whatever happens in between."""
+    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('stale', 'index')")
+
+
+MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index)
+
+SHAPE = "b2:972463c345af6124ff5ee10acf06cf839b0d388a1c8d90374fb3aafc6b984344"
+"""Hash of the present schema, as SQLite tells it; a file whose schema is another one is not trusted."""
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """How many migrations a file has had."""
+    return int(connection.pragma("user_version"))
+
+
+def shape_of(connection: apsw.Connection) -> str:
+    """Hash of every table and index we made. What others added, and FTS5's own tables, do not count."""
+    rows = connection.execute(
+        "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+        " AND name NOT LIKE 'words~_%' ESCAPE '~' AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY name",
+        (_TABLES_JSON,),
+    )
+    return digest("shape", *(f"{name}\n{sql}" for name, sql in rows))
+
+
+_TABLES_JSON = (
+    '["memories","versions","links","feedback","audit","requests","clusters","memory_clusters","meta",'
+    '"memory_tags","memory_files","words","terms"]'
+)
+
+
+def pending(connection: apsw.Connection, where: str) -> bool:
+    """Whether a file needs migrating. Raises, without having written, if it comes from a newer version."""
+    found = version_of(connection)
+    if found > len(MIGRATIONS):
+        raise StoreTooNew(where, found, len(MIGRATIONS))
+    return found < len(MIGRATIONS)
+
+
+def migrate(connection: apsw.Connection, now: datetime) -> Iterator[str]:
+    """Bring a file up to the present schema, each step in a transaction of its own; yields the steps done."""
+    if connection.pragma("journal_mode") not in ("wal", "memory"):
+        connection.pragma("journal_mode", "wal")
+    for number in range(version_of(connection), len(MIGRATIONS)):
+        step = MIGRATIONS[number]
+        with connection:
+            step(connection)
+            connection.execute(
+                "INSERT INTO meta (key, value) VALUES (?, ?)", (f"migration:{step.__name__}", to_iso(now))
+            )
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", number + 1)
+        yield step.__name__
+
+
+def verify_shape(connection: apsw.Connection, where: str) -> None:
+    """Refuse a file whose schema is not what its version says, instead of failing somewhere later."""
+    if shape_of(connection) != SHAPE:
+        raise StoreDamaged(where, "its tables are not those of its schema version")

@@ -1,0 +1,313 @@
+"""`SqliteStore`: the contract over one SQLite file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Self
+
+import apsw
+
+from ...codec import canonical, from_micros, to_micros
+from ...errors import KeyReused
+from ...model import (
+    LIVE,
+    AuditEntry,
+    Change,
+    Check,
+    Cluster,
+    Feedback,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Order,
+    Outcome,
+    Receipt,
+    Tag,
+    Uid,
+    Version,
+    Where,
+    WordSearch,
+)
+from ...policy.query import FIELDS
+from ..audit import Head
+from ..changes import Work, request_hash
+from ..contract import Options
+from . import files
+from .check import audit_faults, check_store, rebuild_derived
+from .connect import Connections, require_engine
+from .filters import order_sql, where_sql
+from .rows import SELECTED, Value, read_memories, version_from
+from .search import search_words
+from .work import SqliteRows, audit_entry, read_head
+
+REMEMBERED = timedelta(days=30)
+"""How long an idempotency key is known."""
+_BIGGEST_ID = 2**63 - 1
+
+
+class SqliteStore:
+    """One space in one SQLite file. Safe for many threads and many processes at once."""
+
+    def __init__(self, connections: Connections, options: Options, *, url: str, notes: tuple[str, ...] = ()) -> None:
+        self._connections = connections
+        self._options = options
+        self._url = url
+        self._notes = notes
+
+    @classmethod
+    def open(cls, path: Path, options: Options) -> Self:
+        """Open the file, creating, validating and migrating it; a damaged one gives way to its newest good backup."""
+        require_engine()
+        connections, notes = files.open_file(path, options)
+        return cls(connections, options, url=str(path), notes=notes)
+
+    @classmethod
+    def in_memory(cls, options: Options) -> Self:
+        """A store that ends with the process."""
+        require_engine()
+        connections = Connections(None, busy_timeout=options.busy_timeout, lock_timeout=options.lock_timeout)
+        files.prepare(connections, backups=None)
+        return cls(connections, options, url="memory:")
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._notes
+
+    # --- Writing ---------------------------------------------------------------------------------------------------
+
+    def apply(self, changes: Iterable[Change], *, actor: str, now: datetime, key: str | None = None) -> Receipt:
+        wanted = tuple(changes)
+        with self._connections.writing() as connection:
+            receipt = self._replay(connection, wanted, actor, key) if key is not None else None
+            if receipt is not None:
+                return receipt
+            rows = SqliteRows(connection)
+            work = Work(rows, actor=actor, now=now, bound=self._options.audit)
+            receipt = Receipt(outcomes=work.carry_out(wanted))
+            rows.finish()
+            if key is not None:
+                self._remember(connection, key, request_hash(wanted, actor), receipt, now)
+            self._before_commit(connection)
+        return receipt
+
+    def _before_commit(self, connection: apsw.Connection) -> None:
+        """For stores that keep their content elsewhere: the last moment at which a write can still fail."""
+
+    def _replay(
+        self, connection: apsw.Connection, changes: tuple[Change, ...], actor: str, key: str
+    ) -> Receipt | None:
+        row = connection.execute("SELECT request_hash, outcomes FROM requests WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        if row[0] != request_hash(changes, actor):
+            raise KeyReused(key)
+        outcomes = tuple(
+            Outcome(action=action, memory=self._get(connection, memory_id) if memory_id else None)
+            for action, memory_id in json.loads(row[1])
+        )
+        return Receipt(outcomes=outcomes, replayed=True)
+
+    def _remember(
+        self, connection: apsw.Connection, key: str, request: str, receipt: Receipt, now: datetime
+    ) -> None:
+        outcomes = canonical([[each.action, each.memory.id if each.memory else 0] for each in receipt.outcomes])
+        connection.execute("DELETE FROM requests WHERE at < ?", (to_micros(now - REMEMBERED),))
+        connection.execute(
+            "INSERT INTO requests (key, request_hash, at, outcomes) VALUES (?, ?, ?, ?)",
+            (key, request, to_micros(now), outcomes),
+        )
+
+    # --- Reading ---------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._connections.snapshot()
+
+    def get(self, memory_id: MemoryId) -> Memory | None:
+        with self._connections.reading() as connection:
+            return self._get(connection, memory_id)
+
+    def _get(self, connection: apsw.Connection, memory_id: int) -> Memory | None:
+        if not 0 < memory_id <= _BIGGEST_ID:
+            return None
+        found = read_memories(connection, f"SELECT {SELECTED} FROM memories m WHERE m.id = ?", (memory_id,))
+        return next(found, None)
+
+    def by_uid(self, uid: Uid) -> Memory | None:
+        with self._connections.reading() as connection:
+            found = read_memories(connection, f"SELECT {SELECTED} FROM memories m WHERE m.uid = ?", (uid,))
+            return next(found, None)
+
+    def query(
+        self, where: Where = (), *, order: Order = Order(), limit: int | None = 100, offset: int = 0
+    ) -> tuple[Memory, ...]:
+        condition, values = where_sql(where)
+        with self._connections.reading() as connection:
+            sql = f"SELECT {SELECTED} FROM memories m WHERE {condition} ORDER BY {order_sql(order)} LIMIT ? OFFSET ?"
+            return tuple(read_memories(connection, sql, [*values, -1 if limit is None else limit, offset]))
+
+    def count(self, where: Where = ()) -> int:
+        condition, values = where_sql(where)
+        with self._connections.reading() as connection:
+            return int(connection.execute(f"SELECT count(*) FROM memories m WHERE {condition}", values).get)
+
+    def tally(self, field: str, where: Where = ()) -> dict[str, int]:
+        column = next(name for name in FIELDS if name == field)
+        condition, values = where_sql(where)
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                f"SELECT m.{column}, count(*) FROM memories m WHERE {condition} GROUP BY 1 ORDER BY 2 DESC, 1", values
+            )
+            return {str(value): int(count) for value, count in rows}
+
+    def search(self, words: tuple[str, ...], *, where: Where = (), limit: int, postings: int) -> WordSearch:
+        with self._connections.reading() as connection:
+            return search_words(connection, words, where=where, limit=limit, postings=postings)
+
+    def links(
+        self, memory_id: MemoryId | None = None, *, kinds: frozenset[LinkKind] = frozenset(LinkKind)
+    ) -> tuple[Link, ...]:
+        found: list[Link] = []
+        with self._connections.reading() as connection:
+            for kind, sql in _LINK_QUERIES:
+                if kind is None or kind in kinds:
+                    touching = "" if memory_id is None else _TOUCHING[kind]
+                    bindings: dict[str, Value] = {} if memory_id is None else {"id": memory_id}
+                    found += [_link(row) for row in connection.execute(sql.format(touching=touching), bindings)]
+        return tuple(link for link in found if link.kind in kinds)
+
+    def tags(self) -> tuple[Tag, ...]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT t.tag, count(*) FROM memory_tags t JOIN memories m ON m.id = t.memory_id"
+                f" WHERE m.status IN ({_LIVE_SQL}) GROUP BY 1 ORDER BY 2 DESC, 1"
+            )
+            return tuple(Tag(name=name, count=count) for name, count in rows)
+
+    def clusters(self) -> tuple[Cluster, ...]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT c.id, c.label, count(m.memory_id) FROM clusters c"
+                " LEFT JOIN memory_clusters m ON m.cluster_id = c.id GROUP BY c.id ORDER BY 3 DESC, 1"
+            )
+            return tuple(Cluster(id=number, label=label, size=size) for number, label, size in rows)
+
+    def members(self, cluster_id: int) -> tuple[Memory, ...]:
+        with self._connections.reading() as connection:
+            sql = (
+                f"SELECT {SELECTED} FROM memory_clusters c JOIN memories m ON m.id = c.memory_id"
+                " WHERE c.cluster_id = ? AND m.status <> 'forgotten' ORDER BY m.id"
+            )
+            return tuple(read_memories(connection, sql, (cluster_id,)))
+
+    def history(self, memory_id: MemoryId) -> tuple[Version, ...]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT state, recorded_from, recorded_to FROM versions WHERE memory_id = ? ORDER BY version",
+                (memory_id,),
+            )
+            return tuple(version_from(*row) for row in rows)
+
+    def feedback(self, uid: Uid | None = None) -> tuple[Feedback, ...]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT m.uid, f.helpful, f.at, f.actor, f.note FROM feedback f JOIN memories m ON m.id = f.memory_id"
+                " WHERE ?1 IS NULL OR m.uid = ?1 ORDER BY f.rowid",
+                (uid,),
+            )
+            return tuple(
+                Feedback(uid=Uid(of), helpful=bool(helpful), at=from_micros(at), actor=actor, note=note)
+                for of, helpful, at, actor, note in rows
+            )
+
+    # --- Audit and upkeep ------------------------------------------------------------------------------------------
+
+    def audit(self, *, after: int = 0, limit: int | None = None, newest_first: bool = False) -> tuple[AuditEntry, ...]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT seq, at, actor, action, uid, detail, state, prev, hash FROM audit WHERE seq > ?"
+                f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?",
+                (after, -1 if limit is None else limit),
+            )
+            return tuple(audit_entry(row) for row in rows)
+
+    def audit_head(self) -> Head:
+        with self._connections.reading() as connection:
+            return read_head(connection, "audit_head")
+
+    def verify_audit(self) -> tuple[str, ...]:
+        with self._connections.reading() as connection:
+            return tuple(audit_faults(connection))
+
+    def check(self) -> tuple[Check, ...]:
+        with self._connections.reading() as connection:
+            return tuple(check_store(connection))
+
+    def rebuild(self) -> None:
+        with self._connections.writing() as connection:
+            rebuild_derived(connection)
+
+    def backup(self, path: Path) -> None:
+        with self._connections.reading() as connection:
+            files.write_backup(connection, path)
+
+    def restore(self, path: Path) -> None:
+        files.restore_backup(self._connections, path)
+        with self._connections.writing() as connection:
+            self._before_commit(connection)
+
+    def size(self) -> int:
+        with self._connections.reading() as connection:
+            return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
+
+    def close(self) -> None:
+        self._connections.close()
+
+
+_LIVE_SQL = ", ".join(f"'{status}'" for status in sorted(LIVE))
+_HIDDEN = "m.status <> 'forgotten'"
+_LINK_QUERIES: tuple[tuple[LinkKind | None, str], ...] = (
+    (
+        None,
+        "SELECT l.memory_id, l.kind, l.target_id, l.weight, l.made_by, l.created_at, l.updated_at FROM links l"
+        " JOIN memories m ON m.id = l.memory_id JOIN memories t ON t.id = l.target_id"
+        f" WHERE {_HIDDEN} AND t.status <> 'forgotten'{{touching}} ORDER BY 1, 2, 3",
+    ),
+    (
+        LinkKind.HAS_TAG,
+        "SELECT l.memory_id, 'has-tag', l.tag, 1.0, '', NULL, NULL FROM memory_tags l"
+        f" JOIN memories m ON m.id = l.memory_id WHERE {_HIDDEN}{{touching}} ORDER BY 1, 3",
+    ),
+    (
+        LinkKind.IN_CLUSTER,
+        "SELECT l.memory_id, 'in-cluster', l.cluster_id, 1.0, '', NULL, NULL FROM memory_clusters l"
+        f" JOIN memories m ON m.id = l.memory_id WHERE {_HIDDEN}{{touching}} ORDER BY 1, 3",
+    ),
+)
+"""Links as people made them, and those that follow from tags and clusters."""
+_TOUCHING = {
+    None: " AND (l.memory_id = :id OR l.target_id = :id)",
+    LinkKind.HAS_TAG: " AND l.memory_id = :id",
+    LinkKind.IN_CLUSTER: " AND l.memory_id = :id",
+}
+
+
+def _link(row: tuple[int, str, int | str, float, str, int | None, int | None]) -> Link:
+    memory_id, kind, target, weight, made_by, created, updated = row
+    return Link(
+        memory=MemoryId(memory_id),
+        kind=LinkKind(kind),
+        target=MemoryId(target) if isinstance(target, int) else target,
+        weight=weight,
+        made_by=made_by,
+        created_at=None if created is None else from_micros(created),
+        updated_at=None if updated is None else from_micros(updated),
+    )

@@ -1,0 +1,213 @@
+"""`Rows` over SQLite: what carrying out a change reads and writes, inside one transaction."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import apsw
+
+from ...codec import canonical, from_micros, to_micros
+from ...model import (
+    AuditEntry,
+    Feedback,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Status,
+    Uid,
+    Version,
+)
+from ..audit import Head
+from .rows import (
+    SELECTED,
+    Tally,
+    Value,
+    index_memory,
+    indexed_alike,
+    insert_row,
+    read_memories,
+    unindex_memory,
+    update_row,
+    version_row,
+    write_tally,
+)
+
+
+class SqliteRows:
+    """The rows of one open transaction. `finish` must be called before it is committed."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._tally = Tally()
+        self._head = read_head(connection, "audit_head")
+        self._first_head = self._head
+
+    def get(self, memory_id: MemoryId) -> Memory | None:
+        if not 0 < memory_id < 2**63:
+            return None
+        return self._one("m.id = ?", memory_id)
+
+    def by_uid(self, uid: Uid) -> Memory | None:
+        return self._one("m.uid = ?", uid)
+
+    def twin(self, memory: Memory) -> Memory | None:
+        return self._one(
+            "m.fingerprint = ? AND m.scope = ? AND m.owner = ? AND (m.status = 'quarantined') = ?"
+            " AND m.status IN ('candidate', 'confirmed', 'pinned', 'quarantined')",
+            memory.fingerprint,
+            memory.scope,
+            memory.owner,
+            int(memory.status is Status.QUARANTINED),
+        )
+
+    def _one(self, condition: str, *values: Value) -> Memory | None:
+        return next(
+            read_memories(self._connection, f"SELECT {SELECTED} FROM memories m WHERE {condition}", values), None
+        )
+
+    def insert(self, memory: Memory) -> Memory:
+        stored = replace(memory, id=MemoryId(insert_row(self._connection, memory)))
+        index_memory(self._connection, stored, self._tally)
+        return stored
+
+    def replace(self, memory: Memory) -> None:
+        before = self.get(memory.id)
+        update_row(self._connection, memory)
+        if before is None or not indexed_alike(before, memory):
+            unindex_memory(self._connection, memory.id, self._tally)
+            index_memory(self._connection, memory, self._tally)
+
+    def add_version(self, memory_id: MemoryId, version: Version) -> None:
+        self._connection.execute(
+            "INSERT OR IGNORE INTO versions (memory_id, version, recorded_from, recorded_to, state, state_hash)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            version_row(memory_id, version),
+        )
+
+    def occupying(self) -> list[Memory]:
+        return list(
+            read_memories(
+                self._connection,
+                f"SELECT {SELECTED} FROM memories m"
+                " WHERE m.status IN ('candidate', 'confirmed', 'pinned', 'quarantined') ORDER BY m.id",
+            )
+        )
+
+    def put_link(self, link: Link) -> None:
+        assert isinstance(link.target, int)
+        assert link.created_at is not None
+        assert link.updated_at is not None
+        self._connection.execute(
+            "INSERT INTO links (memory_id, kind, target_id, weight, made_by, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (memory_id, kind, target_id)"
+            " DO UPDATE SET weight = excluded.weight, updated_at = excluded.updated_at",
+            (
+                link.memory,
+                link.kind,
+                link.target,
+                link.weight,
+                link.made_by,
+                to_micros(link.created_at),
+                to_micros(link.updated_at),
+            ),
+        )
+
+    def drop_link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> bool:
+        self._connection.execute(
+            "DELETE FROM links WHERE memory_id = ? AND kind = ? AND target_id = ?", (memory, kind, target)
+        )
+        return self._connection.changes() > 0
+
+    def add_feedback(self, feedback: Feedback) -> bool:
+        self._connection.execute(
+            "INSERT INTO feedback (memory_id, at, actor, helpful, note)"
+            " SELECT m.id, ?2, ?3, ?4, ?5 FROM memories m WHERE m.uid = ?1 AND NOT EXISTS (SELECT 1 FROM feedback f"
+            " WHERE f.memory_id = m.id AND f.at = ?2 AND f.actor = ?3 AND f.helpful = ?4 AND f.note = ?5)",
+            (feedback.uid, to_micros(feedback.at), feedback.actor, int(feedback.helpful), feedback.note),
+        )
+        return self._connection.changes() > 0
+
+    def regroup(self, clusters: tuple[tuple[str, tuple[MemoryId, ...]], ...]) -> None:
+        self._connection.execute("DELETE FROM clusters")
+        for number, (label, members) in enumerate(clusters, start=1):
+            self._connection.execute("INSERT INTO clusters (id, label) VALUES (?, ?)", (number, label))
+            self._connection.executemany(
+                "INSERT INTO memory_clusters (memory_id, cluster_id)"
+                " SELECT id, ?2 FROM memories WHERE id = ?1",
+                [(member, number) for member in members],
+            )
+
+    def head(self) -> Head:
+        return self._head
+
+    def base(self) -> Head:
+        return read_head(self._connection, "audit_base")
+
+    def append_audit(self, entry: AuditEntry) -> None:
+        write_audit(self._connection, entry)
+        self._head = Head(entry.seq, entry.hash)
+
+    def trim_audit(self, through: int) -> Head:
+        row = self._connection.execute("SELECT seq, hash FROM audit WHERE seq = ?", (through,)).fetchone()
+        base = Head(*row)
+        self._connection.execute("DELETE FROM audit WHERE seq <= ?", (through,))
+        write_head(self._connection, "audit_base", base)
+        return base
+
+    def finish(self) -> None:
+        """Write what was gathered along the way: word counts and the head of the audit."""
+        write_tally(self._connection, self._tally)
+        self._tally = Tally()
+        if self._head != self._first_head:
+            write_head(self._connection, "audit_head", self._head)
+
+
+def read_head(connection: apsw.Connection, key: str) -> Head:
+    """A point in the audit's chain that was written down."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        return Head()
+    seq, _, hashed = str(row[0]).partition(" ")
+    return Head(int(seq), hashed)
+
+
+def write_head(connection: apsw.Connection, key: str, head: Head) -> None:
+    """Write down a point in the audit's chain."""
+    connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, f"{head.seq} {head.hash}"))
+
+
+def write_audit(connection: apsw.Connection, entry: AuditEntry) -> None:
+    """Store an audit entry as it is."""
+    connection.execute(
+        "INSERT INTO audit (seq, at, actor, action, uid, detail, state, prev, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            entry.seq,
+            to_micros(entry.at),
+            entry.actor,
+            entry.action,
+            entry.uid,
+            canonical(entry.detail),
+            entry.state,
+            entry.prev,
+            entry.hash,
+        ),
+    )
+
+
+def audit_entry(row: tuple[Any, ...]) -> AuditEntry:
+    """The entry that a row of the audit holds."""
+    seq, at, actor, action, uid, detail, state, prev, hashed = row
+    return AuditEntry(
+        seq=seq,
+        at=from_micros(at),
+        actor=actor,
+        action=action,
+        uid=uid,
+        detail=json.loads(detail),
+        state=state,
+        prev=prev,
+        hash=hashed,
+    )
