@@ -23,7 +23,6 @@ TEXTS = {
     "prune.schedule": "30 5 * * mon-fri",
     "mirror.path": "notes/MEMORY.md",
     "session.path": "~/sessions",
-    "store.url": "postgresql://team.example/memory",
 }
 KEYS = st.sampled_from([setting.key for setting in declared()])
 
@@ -103,7 +102,8 @@ def test_a_default_is_a_value_its_own_setting_takes(tmp_path: Path, setting: Dec
         ("prune.max_size", "a whole number or a size such as 100MB", "at least 0"),
         ("recall.search", "a choice", "one of fts5, hybrid"),
         ("flush.enabled", "true or false", ""),
-        ("store.url", "text, or empty for none", ""),
+        ("embed.model", "text", ""),
+        ("store.format", "a choice", "one of sqlite, json"),
         ("mirror.path", "a path, or empty for none", ""),
     ],
 )
@@ -219,7 +219,7 @@ def test_a_value_that_is_overruled_must_still_be_right(tmp_path: Path) -> None:
         ("prune.max_size", "500_000", 500_000),
         ("prune.max_size", "0", 0),
         ("prune.schedule", "*/15 0-6 1,15 * sun", "*/15 0-6 1,15 * sun"),
-        ("store.url", "", None),
+        ("mirror.path", "", None),
         ("mirror.path", "notes/Gedächtnis.md", "notes/Gedächtnis.md"),
     ],
 )
@@ -247,8 +247,8 @@ def test_the_file_may_use_any_spelling_toml_has(tmp_path: Path, text: str, value
 
 def test_empty_text_in_the_file_unsets_what_may_be_unset(tmp_path: Path) -> None:
     """TOML has no word for nothing."""
-    loaded = from_file(tmp_path, '[store]\nurl = ""')
-    assert (loaded.settings.store.url, loaded.sources["store.url"]) == (None, "config.toml")
+    loaded = from_file(tmp_path, '[mirror]\npath = ""')
+    assert (loaded.settings.mirror.path, loaded.sources["mirror.path"]) == (None, "config.toml")
 
 
 # Presets of limits
@@ -319,7 +319,7 @@ def test_a_limit_set_by_hand_stands_against_a_preset(tmp_path: Path) -> None:
         ('[prune]\nmax_size = "1.5B"', "prune.max_size", "'1.5B' is not a whole number or a size", None),
         ("[prune]\nmax_size = -1", "prune.max_size", "-1 is below 0", None),
         ('[prune]\nschedule = "every night"', "prune.schedule", "is not five cron fields", None),
-        (f"[store]\nurl = {'[' * 50}{']' * 50}", "store.url", "...", None),
+        (f"[embed]\nmodel = {'[' * 50}{']' * 50}", "embed.model", "...", None),
     ],
 )
 def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, key: str, problem: str, nearest: str | None) -> None:

@@ -1,1 +1,100 @@
-"""Recollect: local-first, long-term memory for AI agents."""
+"""Recollect: local-first, long-term memory for AI agents.
+
+    import recollect
+
+    with recollect.open() as memory:
+        memory.remember("Deploys go out from main, never from a branch.", kind="decision")
+        for hit in memory.recall("where do deploys come from?"):
+            print(hit)
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .config import Settings as Settings
+    from .engine import Recollect as Recollect
+    from .aio import AsyncRecollect as AsyncRecollect
+    from .engine.maintain import Overview as Overview
+    from .engine.transfer import Imported as Imported
+    from .engine.write import Remembered as Remembered
+    from .errors import BadFile as BadFile
+    from .errors import ConfigError as ConfigError
+    from .errors import DuplicateMemory as DuplicateMemory
+    from .errors import InvalidFilter as InvalidFilter
+    from .errors import InvalidInput as InvalidInput
+    from .errors import InvalidText as InvalidText
+    from .errors import KeyReused as KeyReused
+    from .errors import MemoryOff as MemoryOff
+    from .errors import NotFound as NotFound
+    from .errors import ProjectError as ProjectError
+    from .errors import RecollectError as RecollectError
+    from .errors import Refused as Refused
+    from .errors import StaleVersion as StaleVersion
+    from .errors import StoreBusy as StoreBusy
+    from .errors import StoreDamaged as StoreDamaged
+    from .errors import StoreError as StoreError
+    from .errors import StoreFull as StoreFull
+    from .errors import StoreInUse as StoreInUse
+    from .errors import StoreReadOnly as StoreReadOnly
+    from .errors import StoreTooNew as StoreTooNew
+    from .errors import TooLarge as TooLarge
+    from .errors import Unsupported as Unsupported
+    from .model import Anchor as Anchor
+    from .model import Draft as Draft
+    from .model import Hit as Hit
+    from .model import Kind as Kind
+    from .model import Link as Link
+    from .model import LinkKind as LinkKind
+    from .model import Memory as Memory
+    from .model import Origin as Origin
+    from .model import Procedure as Procedure
+    from .model import Provenance as Provenance
+    from .model import Recall as Recall
+    from .model import Scope as Scope
+    from .model import Source as Source
+    from .model import Status as Status
+    from .model import Version as Version
+    from .model import Why as Why
+    from .opening import open as open
+
+_HOMES = {
+    "config": ("Settings",),
+    "engine": ("Recollect",),
+    "aio": ("AsyncRecollect",),
+    "engine.maintain": ("Overview",),
+    "engine.transfer": ("Imported",),
+    "engine.write": ("Remembered",),
+    "errors": (
+        *("BadFile", "ConfigError", "DuplicateMemory", "InvalidFilter", "InvalidInput", "InvalidText", "KeyReused"),
+        *("MemoryOff", "NotFound", "ProjectError", "RecollectError", "Refused", "StaleVersion", "StoreBusy"),
+        *("StoreDamaged", "StoreError", "StoreFull", "StoreInUse", "StoreReadOnly", "StoreTooNew", "TooLarge"),
+        "Unsupported",
+    ),
+    "model": (
+        *("Anchor", "Draft", "Hit", "Kind", "Link", "LinkKind", "Memory", "Origin", "Procedure", "Provenance"),
+        *("Recall", "Scope", "Source", "Status", "Version", "Why"),
+    ),
+    "opening": ("open",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605 - the table above is the list
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

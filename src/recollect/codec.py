@@ -68,8 +68,8 @@ def digest(*parts: str) -> str:
     return HASH_PREFIX + state.hexdigest()
 
 
-def encode(value: object) -> Json:
-    """The JSON form of a value of `model`."""
+def encode(value: object, *, complete: bool = False) -> Json:
+    """The JSON form of a value of `model`. A `complete` one also spells out fields that have their default value."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, StrEnum):
@@ -80,14 +80,14 @@ def encode(value: object) -> Json:
         return to_iso(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {
-            name: encode(held)
+            name: encode(held, complete=complete)
             for name, default in _defaults(type(value))
-            if (held := getattr(value, name)) != default or default is MISSING
+            if (held := getattr(value, name)) != default or default is MISSING or complete
         }
     if isinstance(value, tuple | list):
-        return [encode(item) for item in value]
+        return [encode(item, complete=complete) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
+        return {str(key): encode(item, complete=complete) for key, item in value.items()}
     raise TypeError(f"not a value of the model: {type(value).__name__}")
 
 

@@ -345,11 +345,13 @@ class Settings:
     class Store:
         """Where memories are kept."""
 
-        url: str | None = _setting(
-            None, "The store to use, as a URL; when not set, a SQLite file for each project under the home."
+        format: Literal["sqlite", "json"] = _setting(
+            "sqlite",
+            "How each project's memories are kept under the home: in a SQLite file that many programs can share, or "
+            "in one JSON file that a person can read and one program at a time can open.",
         )
         lock_timeout: float = _setting(
-            15.0, "How long a write waits for its turn among other processes.", most=3_600, unit="seconds"
+            10.0, "How long a write waits for its turn among other processes.", most=3_600, unit="seconds"
         )
         busy_timeout: float = _setting(
             5.0, "How long the database engine itself waits for a lock.", most=3_600, unit="seconds"

@@ -66,6 +66,9 @@ class Status(StrEnum):
 LIVE = frozenset({Status.CANDIDATE, Status.CONFIRMED, Status.PINNED})
 """The statuses in which a memory is recalled and injected unasked."""
 
+OCCUPYING = LIVE | {Status.QUARANTINED}
+"""The statuses in which a memory holds its place: its words cannot be stored a second time beside it."""
+
 
 class Origin(StrEnum):
     """Where a memory came from, stamped by the channel it arrived on and never read from its text."""
@@ -220,10 +223,10 @@ class Memory:
 
     @property
     def owner(self) -> str:
-        """What a passing memory belongs to: its session or task. Persistent ones belong to nobody, ""."""
+        """What a passing memory belongs to, as `session:ID` or `task:ID`. A persistent one belongs to nobody: ""."""
         if self.scope is Scope.SESSION:
-            return self.session_id or ""
-        return (self.task_id or "") if self.scope is Scope.TASK else ""
+            return f"session:{self.session_id}"
+        return f"task:{self.task_id}" if self.scope is Scope.TASK else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,499 @@
+"""`Recollect`: the one object users hold. It composes store, settings and clock; the work is in the modules beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from ..config import Settings
+from ..errors import BadFile, InvalidInput
+from ..model import (
+    LIVE,
+    Anchor,
+    AuditEntry,
+    Check,
+    Cluster,
+    Condition,
+    Draft,
+    Edit,
+    Json,
+    Kind,
+    Link,
+    LinkKind,
+    Memory,
+    Op,
+    Origin,
+    Procedure,
+    Recall,
+    Scope,
+    Source,
+    Status,
+    Tag,
+    Version,
+    Where,
+)
+from ..policy.query import parse_limit, parse_order, parse_where
+from ..store import Head, Store
+from . import maintain, recall, transfer, write
+from .home import signing_key
+from .maintain import Overview
+from .parts import Clock, Parts, Ref, SpaceName
+from .project import Project
+from .switch import Switch
+from .transfer import Imported, Progress
+from .write import Remembered
+
+
+def _quiet(done: int, total: int) -> None:
+    """No progress wanted."""
+
+
+class Recollect:
+    """The memory of one project, and the global one beside it.
+
+    Made by `recollect.open`. Safe to use from many threads; close it, or use it as a context manager.
+    """
+
+    def __init__(
+        self,
+        *,
+        project: Callable[[], Store],
+        shared: Callable[[], Store],
+        settings: Settings,
+        clock: Clock,
+        actor: str = "library",
+        origin: Origin = Origin.OBSERVED,
+        identity: Project | None = None,
+        home: Path | None = None,
+    ) -> None:
+        folder = identity.folder if identity else None
+        self._opened: dict[SpaceName, Store] = {}
+        self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
+        self._identity = identity
+        self._home = home
+        self._parts = Parts(
+            project=lambda: self._store("project"),
+            shared=lambda: self._store("global"),
+            settings=settings,
+            clock=clock,
+            switch=Switch(home, folder),
+            actor=actor,
+            origin=origin,
+        )
+
+    def _store(self, space: SpaceName) -> Store:
+        if space not in self._opened:
+            self._opened[space] = self._openers[space]()
+        return self._opened[space]
+
+    # --- Writing ---------------------------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: Kind | str = Kind.FACT,
+        scope: Scope | str = Scope.PROJECT,
+        tags: Iterable[str] = (),
+        files: Iterable[str | Anchor] = (),
+        importance: float | None = None,
+        confidence: float = 1.0,
+        source: Source | str = Source.AGENT,
+        session: str | None = None,
+        task: str | None = None,
+        narrative: str | None = None,
+        message_range: tuple[int, int] | None = None,
+        agent: str | None = None,
+        host: str | None = None,
+        triggers: Iterable[str] = (),
+        procedure: Procedure | None = None,
+        season: str | None = None,
+        stage: str | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        payload: Json = None,
+        snippet: str = "",
+        reason: str = "",
+        key: str | None = None,
+    ) -> Remembered:
+        """Store one memory. When this returns, it survives a crash.
+
+        Where a live memory already says exactly this, that one is strengthened and returned. `key` makes a retry
+        harmless: the same request under the same key is done once.
+        """
+        draft = Draft(
+            content=content,
+            kind=_choice(Kind, kind, "kind"),
+            scope=_choice(Scope, scope, "scope"),
+            tags=_texts("tags", tags),
+            anchors=_anchors(files),
+            importance=importance,
+            confidence=confidence,
+            source=_choice(Source, source, "source"),
+            session_id=session,
+            task_id=task,
+            narrative_id=narrative,
+            message_range=message_range,
+            agent=agent,
+            host=host,
+            triggers=_texts("triggers", triggers),
+            procedure=procedure,
+            season=season,
+            stage=stage,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            payload=payload,
+            snippet=snippet,
+            reason=reason,
+        )
+        return write.remember(self._parts, [draft], key=key)[0]
+
+    def remember_many(self, memories: Iterable[str | Draft], *, key: str | None = None) -> list[Remembered]:
+        """Store many memories in one transaction: all of them, or none."""
+        drafts = [Draft(content=each) if isinstance(each, str) else each for each in memories]
+        return write.remember(self._parts, drafts, key=key)
+
+    def update(
+        self,
+        ref: Ref,
+        content: str | None = None,
+        *,
+        kind: Kind | str | None = None,
+        importance: float | None = None,
+        tags: Iterable[str] | None = None,
+        files: Iterable[str | Anchor] | None = None,
+        triggers: Iterable[str] | None = None,
+        procedure: Procedure | None = None,
+        season: str | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        clear: Iterable[str] = (),
+        expected_version: int | None = None,
+    ) -> Memory:
+        """Change a memory in place. Its score and history stay; `expected_version` guards against a lost edit."""
+        edit = Edit(
+            content=content,
+            kind=None if kind is None else _choice(Kind, kind, "kind"),
+            importance=importance,
+            tags=None if tags is None else _texts("tags", tags),
+            anchors=None if files is None else _anchors(files),
+            triggers=None if triggers is None else _texts("triggers", triggers),
+            procedure=procedure,
+            season=season,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            clear=tuple(clear),
+        )
+        return write.update(self._parts, ref, edit, expected_version=expected_version)
+
+    def reinforce(self, ref: Ref) -> Memory:
+        """This memory was useful: raise its score."""
+        return write.reinforce(self._parts, ref)
+
+    def demote(self, ref: Ref) -> Memory:
+        """This memory is stale or wrong: lower its score."""
+        return write.demote(self._parts, ref)
+
+    def feedback(self, ref: Ref, *, helpful: bool, note: str = "") -> Memory:
+        """Say whether a memory helped; it grows stronger or less sure."""
+        return write.feedback(self._parts, ref, helpful=helpful, note=note)
+
+    def forget(self, ref: Ref) -> Memory:
+        """Hide a memory from everything; `restore` brings it back."""
+        return write.mark(self._parts, ref, Status.FORGOTTEN)
+
+    def restore(self, ref: Ref) -> Memory:
+        """Bring back a memory that was forgotten, archived or superseded."""
+        return write.restore(self._parts, ref)
+
+    def pin(self, ref: Ref) -> Memory:
+        """Keep a memory always at hand."""
+        return write.pin(self._parts, ref)
+
+    def unpin(self, ref: Ref) -> Memory:
+        """Let a pinned memory be an ordinary one again."""
+        return write.unpin(self._parts, ref)
+
+    def tag(self, ref: Ref, *tags: str) -> Memory:
+        """Add tags to a memory."""
+        return write.tag(self._parts, ref, add=tags, remove=())
+
+    def untag(self, ref: Ref, *tags: str) -> Memory:
+        """Take tags from a memory."""
+        return write.tag(self._parts, ref, add=(), remove=tags)
+
+    def link(
+        self, ref: Ref, target: Ref, *, kind: LinkKind | str = LinkKind.RELATES_TO, weight: float = 1.0
+    ) -> Link:
+        """Connect a memory to another. What it supersedes leaves recall."""
+        return write.link(self._parts, ref, target, kind=_choice(LinkKind, kind, "kind"), weight=weight)
+
+    def unlink(self, ref: Ref, target: Ref, *, kind: LinkKind | str = LinkKind.RELATES_TO) -> None:
+        """Take a connection away."""
+        write.unlink(self._parts, ref, target, kind=_choice(LinkKind, kind, "kind"))
+
+    # --- Reading ---------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        kinds: Iterable[Kind | str] = (),
+        tags: Iterable[str] = (),
+        files: Iterable[str] = (),
+        session: str | None = None,
+        task: str | None = None,
+    ) -> Recall:
+        """The live memories that answer a question best, from the project and the global space, with reasons."""
+        where = _narrowed(kinds, tags, files)
+        return recall.recall(self._parts, query, where=where, limit=limit, session=session, task=task)
+
+    def search(
+        self,
+        query: str,
+        *,
+        where: Mapping[str, object] | None = None,
+        limit: int | None = None,
+        session: str | None = None,
+        task: str | None = None,
+    ) -> Recall:
+        """Like `recall`, over archived and superseded memories too, narrowed by any filter."""
+        return recall.recall(
+            self._parts,
+            query,
+            where=parse_where(where or {}),
+            limit=limit,
+            session=session,
+            task=task,
+            statuses=recall.FOUND_BY_SEARCH,
+        )
+
+    def get(self, ref: Ref) -> Memory:
+        """One memory, whatever its status."""
+        return self._parts.find(ref)[1]
+
+    def list(
+        self,
+        where: Mapping[str, object] | None = None,
+        *,
+        space: SpaceName = "project",
+        order_by: str = "created_at",
+        limit: int = 100,
+        offset: int = 0,
+    ) -> tuple[Memory, ...]:
+        """The memories of a space that pass a filter; without one, all that are live. `-field` reverses the order."""
+        conditions = parse_where(where) if where is not None else (_LIVE,)
+        start = parse_limit(offset, most=2**62)
+        return self._space(space).query(
+            conditions, order=parse_order(order_by), limit=parse_limit(limit), offset=start
+        )
+
+    def count(self, where: Mapping[str, object] | None = None, *, space: SpaceName = "project") -> int:
+        """How many memories pass a filter; without one, how many are live."""
+        return self._space(space).count(parse_where(where) if where is not None else (_LIVE,))
+
+    def links(self, ref: Ref) -> tuple[Link, ...]:
+        """Every link that touches a memory: to tags, clusters and other memories, and from them."""
+        store, memory = self._parts.find(ref)
+        return store.links(memory.id)
+
+    def tags(self, *, space: SpaceName = "project") -> tuple[Tag, ...]:
+        """Every tag in use, most used first."""
+        return self._space(space).tags()
+
+    def clusters(self, *, space: SpaceName = "project") -> tuple[Cluster, ...]:
+        """Every cluster, largest first."""
+        return self._space(space).clusters()
+
+    def members(self, cluster: int, *, space: SpaceName = "project") -> tuple[Memory, ...]:
+        """The memories of a cluster."""
+        return self._space(space).members(cluster)
+
+    def history(self, ref: Ref) -> tuple[Version, ...]:
+        """What a memory said before, oldest first."""
+        store, memory = self._parts.find(ref)
+        return store.history(memory.id)
+
+    def audit(
+        self, *, space: SpaceName = "project", after: int = 0, limit: int | None = 100, newest_first: bool = False
+    ) -> tuple[AuditEntry, ...]:
+        """Who did what and when."""
+        return self._space(space).audit(after=after, limit=limit, newest_first=newest_first)
+
+    # --- Upkeep ----------------------------------------------------------------------------------------------------
+
+    def status(self) -> Overview:
+        """How memory stands here."""
+        off = self._parts.switch.off_where()
+        spaces = tuple(maintain.space_overview(self._parts, name, self._backups(name)) for name in self._openers)
+        identity = self._identity
+        return Overview(
+            project=identity.name if identity else "",
+            project_id=identity.id if identity else "",
+            root=str(identity.root) if identity else "",
+            home=str(self._home) if self._home else "",
+            on=off is None,
+            off_where=off,
+            search="words",
+            spaces=spaces,
+            notes=self.notes,
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know: a project joined, a backup that stood in."""
+        told = self._identity.notes if self._identity else ()
+        return (*told, *(note for store in self._opened.values() for note in store.notes))
+
+    def turn_off(self, *, everywhere: bool = False) -> None:
+        """Stop all capture, recall and injection, for this project or everywhere."""
+        self._parts.switch.turn_off(everywhere=everywhere, actor=self._parts.actor, now=self._parts.clock())
+
+    def turn_on(self, *, everywhere: bool = False) -> None:
+        """Resume what `turn_off` stopped."""
+        self._parts.switch.turn_on(everywhere=everywhere)
+
+    def export_lines(self, *, space: SpaceName = "project", progress: Progress = _quiet) -> Iterator[str]:
+        """Everything of a space as lines of JSON, signed with the home's key."""
+        return transfer.export_lines(self._parts, _space_name(space), key=self._key(), progress=progress)
+
+    def export_file(self, path: str | Path, *, space: SpaceName = "project", progress: Progress = _quiet) -> Path:
+        """Write an export to a file, which appears whole or not at all."""
+        target = Path(path)
+        transfer.write_file(target, self.export_lines(space=space, progress=progress))
+        return target
+
+    def import_lines(
+        self,
+        lines: Iterable[bytes],
+        *,
+        name: str = "import",
+        space: SpaceName = "project",
+        trusted: bool = False,
+        dry_run: bool = False,
+        progress: Progress = _quiet,
+    ) -> Imported:
+        """Take over an export. `trusted` takes a file that this home did not sign at its word."""
+        return transfer.import_lines(
+            self._parts,
+            lines,
+            _space_name(space),
+            key=self._key(),
+            name=name,
+            trusted=trusted,
+            dry_run=dry_run,
+            progress=progress,
+        )
+
+    def backup(self, path: str | Path | None = None, *, space: SpaceName = "project") -> Path:
+        """Write a verified copy of a space."""
+        target = Path(path) if path else None
+        return maintain.back_up(self._parts, self._space(space), target, self._backups(space))
+
+    def restore_backup(
+        self, path: str | Path | None = None, *, space: SpaceName = "project"
+    ) -> tuple[Path, Path | None]:
+        """Make a space what a backup holds, keeping a backup of what it was. Returns the two files."""
+        source = Path(path) if path else None
+        return maintain.bring_back(self._parts, self._space(space), source, self._backups(space))
+
+    def verify_audit(self, *, space: SpaceName = "project", head: str | None = None) -> tuple[str, ...]:
+        """Every fault in the audit; empty when all is sound. `head` is one that was noted down earlier."""
+        store = self._space(space)
+        faults = store.verify_audit()
+        if head is not None and not _holds(store, _parse_head(head)):
+            faults = (*faults, f"the audit does not hold the head {head}")
+        return faults
+
+    def doctor(self, *, rebuild: bool = False) -> tuple[Check, ...]:
+        """Look everything over, in plain words; with `rebuild`, make derived data anew and put file modes right."""
+        if rebuild and self._home:
+            maintain.tighten(self._home)
+        return maintain.examine(
+            {"project": self._parts.project, "global": self._parts.shared}, self._home, rebuild=rebuild
+        )
+
+    def close(self) -> None:
+        """Let go of everything. What was acknowledged is safe already."""
+        while self._opened:
+            self._opened.popitem()[1].close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _space(self, space: SpaceName) -> Store:
+        return self._parts.store(_space_name(space))
+
+    def _backups(self, space: SpaceName) -> Path | None:
+        if space == "project":
+            return self._identity.folder / "backups" if self._identity else None
+        return self._home / "global" / "backups" if self._home else None
+
+    def _key(self) -> bytes:
+        if self._home is None:
+            raise BadFile("export", "a memory without a home folder has no key to sign with")
+        return signing_key(self._home)
+
+
+_LIVE = Condition("status", Op.IN, tuple(sorted(LIVE)))
+
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def _choice(kinds: type[_Choice], value: str, field: str) -> _Choice:
+    try:
+        return kinds(value)
+    except ValueError as error:
+        raise InvalidInput(field, f"{value!r} is not one of {', '.join(kinds)}") from error
+
+
+def _texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(texts, str):
+        raise InvalidInput(field, "expected several texts, not one; put it in a list")
+    return tuple(texts)
+
+
+def _anchors(files: Iterable[str | Anchor]) -> tuple[Anchor, ...]:
+    if isinstance(files, str):
+        raise InvalidInput("files", "expected several paths, not one; put it in a list")
+    return tuple(each if isinstance(each, Anchor) else Anchor(path=each) for each in files)
+
+
+def _narrowed(kinds: Iterable[Kind | str], tags: Iterable[str], files: Iterable[str]) -> Where:
+    wanted = {
+        "kind": tuple(_choice(Kind, kind, "kind") for kind in _texts("kinds", kinds)),
+        "tags": _texts("tags", tags),
+        "files": _texts("files", files),
+    }
+    return parse_where({field: values for field, values in wanted.items() if values})
+
+
+def _space_name(space: str) -> SpaceName:
+    if space == "project" or space == "global":
+        return space
+    raise InvalidInput("space", f"{space!r} is not one of project, global")
+
+
+def _parse_head(text: str) -> Head:
+    seq, _, hashed = text.partition(":")
+    if not seq.isdecimal() or len(seq) > 18 or not hashed:
+        raise InvalidInput("head", f"{text[:64]!r} is not a head such as 12:b2:…")
+    return Head(int(seq), hashed)
+
+
+def _holds(store: Store, head: Head) -> bool:
+    if head == store.audit_head() or head == Head():
+        return True
+    found = store.audit(after=head.seq - 1, limit=1)
+    return bool(found) and (found[0].seq, found[0].hash) == (head.seq, head.hash)

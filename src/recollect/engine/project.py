@@ -14,7 +14,9 @@ two small files, without a lock, a write or a subprocess; everything else happen
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import itertools
 import json
 import os
 import re
@@ -37,20 +39,22 @@ from recollect.errors import NotFound, ProjectError
 __all__ = ["Project", "Registered", "find", "known", "rename", "rescue", "resolve", "retire", "split"]
 
 _T = TypeVar("_T")
+_Roots = tuple[str, ...]
 _FORMAT = 1
 _FILE = "project.json"
+_LISTS = ("git_dirs", "folders", "remotes", "roots", "refused")
 _MOST_SEEN = 20
 _MOST_ROOTS = 64
 _LONGEST_NAME = 100
 _SHORTEST_PREFIX = 8
 _REGISTRY_PATIENCE = 10.0
 _CONFIG_PATIENCE = 1.0
-_GIT_PATIENCE = 5.0
 _ROOTS_AGAIN = timedelta(days=1)
 
 # Only a random id may stand in a git configuration: a path id can be computed by anyone who guesses the path.
 _GIT_ID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}")
 _ID = re.compile(rf"{_GIT_ID.pattern}|path-[0-9a-f]{{32}}")
+_LOCK_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FOLDER_NAME = re.compile(r".+-[0-9a-f]{12}")
 _SPLIT_HINT = "`recollect project split` parts them"
@@ -85,7 +89,7 @@ class Registered:
     remotes: tuple[str, ...] = ()
     """Origins seen, newest first, as `host/path` or `file:/path`, without credentials."""
     roots: tuple[str, ...] = ()
-    roots_tried: str = ""
+    roots_tried: datetime | None = None
     refused: tuple[str, ...] = ()
     """Projects it was parted from. One with refusals was set apart, so new clones do not join it either."""
     merged_into: str = ""
@@ -150,8 +154,8 @@ def split(folder: Path, *, home: Path, now: datetime) -> Project:
         config = _read_config(place.common)
         before = _current(place, config, home=home)
         apart = [before] if before else _matching(place, config, roots, home=home)
-        fresh = replace(_new(_random_id(), place, home=home, now=now), refused=tuple(record.id for record in apart))
-        return _move(place, fresh, config, roots, home=home, now=now)
+        fresh = replace(_new(uuid.uuid4().hex, place, home=home, now=now), refused=tuple(record.id for record in apart))
+        return _move(place, _Choice(fresh), roots, home=home, now=now)
 
 
 def rescue(folder: Path, registered_id: str, *, home: Path, now: datetime) -> Project:
@@ -169,8 +173,7 @@ def rescue(folder: Path, registered_id: str, *, home: Path, now: datetime) -> Pr
         if not place.common:
             # What is gone was moved here: a new folder in the old place is not this project.
             target = replace(target, folders=tuple(path for path in target.folders if os.path.lexists(path)))
-        moved = _move(place, target, _read_config(place.common), roots, home=home, now=now)
-        return replace(moved, notes=moved.notes + notes)
+        return _move(place, _Choice(target, notes), roots, home=home, now=now)
 
 
 def retire(project_id: str, *, home: Path, into: str) -> None:
@@ -187,8 +190,6 @@ def retire(project_id: str, *, home: Path, into: str) -> None:
 
 
 # --- settling ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a folder stands, in real paths. `common` is the git folder its worktrees share, "" without git."""
@@ -213,9 +214,7 @@ def _recognise(place: _Place, *, home: Path, now: datetime) -> Project | None:
     """The project, when it is registered and there is nothing new to write down. Reads only, runs nothing."""
     config = _read_config(place.common)
     record = _current(place, config, home=home)
-    if record is None or record.merged_into or _with_facts(record, place, config) != record:
-        return None
-    if _wants_roots(record, place.common, now=now):
+    if record is None or record.merged_into or _updated(record, place, config, now=now) != record:
         return None
     # Being known by its path is enough for a repository only while its id cannot be written.
     if place.common and not config.id and (_foreign(record, config) or _is_writable(place.common)):
@@ -237,29 +236,24 @@ def _register(place: _Place, *, home: Path, now: datetime, join: bool) -> Projec
             choice = _Choice(*_registration(config.id, place, home=home, now=now))
         else:
             choice = _choose_for_repository(place, config, roots, home=home, now=now, join=join)
-            choice = _mark(place, choice, home=home, now=now)
-        record = _with_roots(_with_facts(choice.record, place, config), place, roots, now=now)
+            choice = _mark(place, choice, over="", home=home, now=now)
+        record = _updated(choice.record, place, config, now=now, roots=roots)
         _keep(record, place, home=home)
         return _project(record, place, config.notes + choice.notes, joined=choice.joined)
 
 
 def _choose_for_folder(place: _Place, *, home: Path, now: datetime) -> _Choice:
-    here = _by_path(place.root, home=home)
-    derived = _lookup(_path_id(place.root), home=home)
-    notes: tuple[str, ...] = ()
-    if here:
-        record, notes = _registration(here.id, place, home=home, now=now)
-    elif derived and derived.problem:
-        record, notes = _registration(_path_id(place.root), place, home=home, now=now)
-    else:
-        # A readable registration that does not name this folder was moved elsewhere: its id is in use there.
-        record = _new(_random_id() if derived else _path_id(place.root), place, home=home, now=now)
-        notes = _problem_notes(home)
-    return _Choice(replace(record, folders=_newest(place.root, record.folders)), notes)
+    here, own_id = _by_path(place.root, home=home), _path_id(place.root)
+    derived = _lookup(own_id, home=home)
+    if here or (derived and derived.problem):
+        return _Choice(*_registration(here.id if here else own_id, place, home=home, now=now))
+    # A readable registration that does not name this folder was moved elsewhere: its id is in use there.
+    free_id = uuid.uuid4().hex if derived else own_id
+    return _Choice(_new(free_id, place, home=home, now=now), _problem_notes(home))
 
 
 def _choose_for_repository(
-    place: _Place, config: _Config, roots: tuple[str, ...], *, home: Path, now: datetime, join: bool
+    place: _Place, config: _Config, roots: _Roots, *, home: Path, now: datetime, join: bool
 ) -> _Choice:
     """What a repository without an id is: what it is known to be by its path, what it matches, or a new project."""
     here = _by_path(place.common, home=home)
@@ -267,49 +261,44 @@ def _choose_for_repository(
         return _Choice(here)
     matching = _matching(place, config, roots, home=home)
     if join and len(matching) == 1:
-        return _Choice(matching[0], (_join_note(matching[0], config, roots),), joined=True)
+        why = f"its origin {config.remote} and first commit {roots[0][:12]} are the same; {_SPLIT_HINT}"
+        note = f"this clone joined project {matching[0].name!r} ({matching[0].folder.name}): {why}"
+        return _Choice(matching[0], (note,), joined=True)
     plain = _by_path(place.root, home=home)
     if join and plain and not config.remote:
         return _Choice(plain, (f"this folder became a repository and stays project {plain.name!r}; {_SPLIT_HINT}",))
-    fresh = _new(_random_id(), place, home=home, now=now)
+    fresh = _new(uuid.uuid4().hex, place, home=home, now=now)
     if not join:
         return _Choice(replace(fresh, refused=tuple(record.id for record in matching)))
     return _Choice(fresh, _problem_notes(home) + _doubt_notes(place, matching, home=home))
 
 
-def _mark(place: _Place, choice: _Choice, *, home: Path, now: datetime) -> _Choice:
-    """Write the id of the choice into the git configuration; settle for what is there, or for the path."""
-    wanted = _git_id(choice.record, home=home, now=now)
-    held = _write_id(place.common, wanted, over="")
+def _mark(place: _Place, choice: _Choice, *, over: str, home: Path, now: datetime) -> _Choice:
+    """Put the id of the choice in the git configuration in place of `over`; settle for its path, or the id there."""
     record = choice.record
+    wanted = _git_id(record, place, home=home, now=now)
+    held = _write_id(place.common, wanted, over=over)
     if held == wanted:
         return replace(choice, record=replace(record, folders=_without(place.common, record.folders)))
     if held:
         # Another process, with another home perhaps, was first: its id counts, or there would be two.
         return _Choice(*_registration(held, place, home=home, now=now))
+    if over:
+        hint = "Make it writable, or remove a config.lock that was left behind, and repeat the command."
+        raise ProjectError(f"{place.common}/config could not be changed", hint=hint)
+    note = f"{place.common}/config could not be written, so this repository is known by its path until it can"
     record = replace(record, folders=_newest(place.common, record.folders))
-    return replace(choice, record=record, notes=(*choice.notes, _path_note(place)))
+    return replace(choice, record=record, notes=(*choice.notes, note))
 
 
-def _move(
-    place: _Place, target: Registered, config: _Config, roots: tuple[str, ...], *, home: Path, now: datetime
-) -> Project:
-    """Make `place` part of `target`, whatever it was before."""
-    notes: tuple[str, ...] = ()
-    target = replace(target, folders=_newest(place.key, target.folders))
+def _move(place: _Place, choice: _Choice, roots: _Roots, *, home: Path, now: datetime) -> Project:
+    """Make `place` what was chosen, whatever it was before."""
+    config = _read_config(place.common)
     if place.common:
-        wanted = _git_id(target, home=home, now=now)
-        held = _write_id(place.common, wanted, over=config.id)
-        if held not in (wanted, "") or (config.id and held != wanted):
-            hint = "Make it writable, or remove a config.lock that was left behind, and repeat the command."
-            raise ProjectError(f"{place.common}/config could not be changed", hint=hint)
-        if held:
-            target = replace(target, folders=_without(place.common, target.folders))
-        else:
-            notes = (_path_note(place),)
-    target = _with_roots(_with_facts(target, place, config), place, roots, now=now)
-    _keep(target, place, home=home)
-    return _project(target, place, notes)
+        choice = _mark(place, choice, over=config.id, home=home, now=now)
+    record = _updated(choice.record, place, config, now=now, roots=roots)
+    _keep(record, place, home=home)
+    return _project(record, place, choice.notes)
 
 
 def _keep(record: Registered, place: _Place, *, home: Path) -> None:
@@ -336,15 +325,11 @@ def _by_path(path: str, *, home: Path) -> Registered | None:
     return next((_follow(record, home=home) for record in known(home) if path in record.folders), None)
 
 
-def _matching(place: _Place, config: _Config, roots: tuple[str, ...], *, home: Path) -> list[Registered]:
+def _matching(place: _Place, config: _Config, roots: _Roots, *, home: Path) -> list[Registered]:
     """The projects this clone may join: none if it is another user's, which git itself would not trust."""
     if not config.remote or not roots or os.stat(place.common).st_uid != os.geteuid():
         return []
-    found = [
-        record
-        for record in known(home)
-        if config.remote in record.remotes and not record.refused and _holds(roots, record.roots)
-    ]
+    found = [r for r in known(home) if config.remote in r.remotes and not r.refused and _holds(roots, r.roots)]
     origin = _cloned_from(config.remote)
     parent = _current(origin, _read_config(origin.common), home=home) if origin else None
     if origin and parent and _holds(roots, parent.roots or _roots(origin.common)):
@@ -353,7 +338,7 @@ def _matching(place: _Place, config: _Config, roots: tuple[str, ...], *, home: P
     return [record for record in live.values() if not record.merged_into]
 
 
-def _holds(roots: tuple[str, ...], recorded: tuple[str, ...]) -> bool:
+def _holds(roots: _Roots, recorded: _Roots) -> bool:
     """Whether a history has all recorded first commits. It may have gained others; unknown matches only unknown."""
     return set(recorded) <= set(roots) and bool(recorded) == bool(roots)
 
@@ -362,26 +347,24 @@ def _foreign(record: Registered, config: _Config) -> bool:
     return bool(config.remote) and config.remote not in record.remotes
 
 
-def _with_facts(record: Registered, place: _Place, config: _Config) -> Registered:
-    """The record with this place and its origin noted, itself when it has them. Newest first, so the rest ages out."""
+def _updated(record: Registered, place: _Place, config: _Config, *, now: datetime, roots: _Roots = ()) -> Registered:
+    """The record with what this place tells about it: equal to `record` when it tells nothing new."""
     if not place.common:
-        return record
-    git_dirs = record.git_dirs if place.common in record.git_dirs else _newest(place.common, record.git_dirs)
-    remotes = _newest(config.remote, record.remotes) if _foreign(record, config) else record.remotes
-    return replace(record, git_dirs=git_dirs, remotes=remotes)
-
-
-def _with_roots(record: Registered, place: _Place, roots: tuple[str, ...], *, now: datetime) -> Registered:
-    if not _wants_roots(record, place.common, now=now):
-        return record
-    return replace(record, roots=roots, roots_tried="" if roots else _iso(now))
+        return record if place.root in record.folders else replace(record, folders=_newest(place.root, record.folders))
+    if place.common not in record.git_dirs:
+        record = replace(record, git_dirs=_newest(place.common, record.git_dirs))
+    if _foreign(record, config):
+        record = replace(record, remotes=_newest(config.remote, record.remotes))
+    if _wants_roots(record, place.common, now=now):
+        record = replace(record, roots=roots, roots_tried=None if roots else _second(now))
+    return record
 
 
 def _wants_roots(record: Registered, common: str, *, now: datetime) -> bool:
     """Whether to ask git: not when known, not when there is no commit, and not again soon when it did not answer."""
     if record.roots or not _has_history(common):
         return False
-    return not record.roots_tried or now - datetime.fromisoformat(record.roots_tried) > _ROOTS_AGAIN
+    return record.roots_tried is None or now - record.roots_tried > _ROOTS_AGAIN
 
 
 def _newest(item: str, items: tuple[str, ...]) -> tuple[str, ...]:
@@ -397,29 +380,22 @@ def _without(item: str, items: tuple[str, ...]) -> tuple[str, ...]:
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
-
-
 def _project(record: Registered, place: _Place, notes: tuple[str, ...], *, joined: bool = False) -> Project:
-    return Project(record.id, record.name, record.folder, Path(place.root), place.notes + notes, joined)
+    said = tuple(_printable(note) for note in place.notes + notes)
+    return Project(record.id, record.name, record.folder, Path(place.root), said, joined)
 
 
-def _join_note(record: Registered, config: _Config, roots: tuple[str, ...]) -> str:
-    why = f"its origin {config.remote} and its first commit {roots[0][:12]} are the same"
-    return f"this clone joined project {record.name!r} ({record.folder.name}): {why}; {_SPLIT_HINT}"
-
-
-def _path_note(place: _Place) -> str:
-    return f"{place.common}/config could not be written, so this repository is known by its path until it can"
+def _printable(text: str) -> str:
+    """Paths and names may hold anything; what is shown must not move the cursor or pretend to be another line."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def _doubt_notes(place: _Place, matching: list[Registered], *, home: Path) -> tuple[str, ...]:
     """Why a new repository did not become a project one might have expected."""
     before = [r for r in known(home) if place.common in (*r.git_dirs, *r.folders) or place.root in r.folders]
-    names = " or ".join(f"{record.name!r} ({record.folder.name})" for record in matching or before)
-    if not names:
-        return ()
     why = "matches more than one project" if matching else "is new in a place that was known before"
-    return (f"this repository {why} and starts empty; `recollect project rescue` makes it {names}",)
+    names = " or ".join(f"{record.name!r} ({record.folder.name})" for record in matching or before)
+    return (f"this repository {why} and starts empty; `recollect project rescue` makes it {names}",) if names else ()
 
 
 def _problem_notes(home: Path) -> tuple[str, ...]:
@@ -438,12 +414,6 @@ def _unusable(error: OSError) -> ProjectError:
 
 
 # --- the registry -----------------------------------------------------------------------------------------------------
-
-
-def _random_id() -> str:
-    return uuid.uuid4().hex
-
-
 def _path_id(path: str) -> str:
     return f"path-{blake2b(os.fsencode(path), digest_size=16).hexdigest()}"
 
@@ -452,21 +422,21 @@ def _suffix(project_id: str) -> str:
     return "-" + blake2b(project_id.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
 
 
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds")
+def _second(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(microsecond=0)
 
 
 def _new(project_id: str, place: _Place, *, home: Path, now: datetime) -> Registered:
     name = _title(place)
     folder = home / "projects" / f"{_slug(name)}{_suffix(project_id)}"
-    return Registered(project_id, name, folder, now.astimezone(UTC).replace(microsecond=0))
+    return Registered(project_id, name, folder, _second(now))
 
 
 def _title(place: _Place) -> str:
-    """The folder's name; for a linked worktree that of its repository. Unprintable characters are replaced."""
+    """The folder's name; for a linked worktree that of its repository."""
     shared = os.path.dirname(place.common) if os.path.basename(place.common).startswith(".") else place.root
     name = os.path.basename(shared if place.common else place.root)
-    return "".join(char if char.isprintable() else "\ufffd" for char in name)[:_LONGEST_NAME].strip() or "project"
+    return _printable(name)[:_LONGEST_NAME].strip() or "project"
 
 
 def _slug(name: str) -> str:
@@ -522,92 +492,73 @@ def _registration(project_id: str, place: _Place, *, home: Path, now: datetime) 
         live = _follow(stored, home=home)
         if not live.merged_into:
             return live, ()
-        if _lookup(live.merged_into, home=home) is None:
-            return live, (f"project {live.name!r} was merged into one that is gone, and is used again",)
-        return _registration(live.merged_into, place, home=home, now=now)
+        target = _lookup(live.merged_into, home=home)
+        if target and target.problem:
+            return _registration(live.merged_into, place, home=home, now=now)
+        return live, (f"project {live.name!r} was merged into one that is gone, and is used again",)
     if stored.problem in ("unreadable", "newer"):
         raise _broken(stored)
     aside = _set_aside(stored.folder / _FILE) if stored.problem == "damaged" else None
     kept = f"; the old one is kept as {aside.name}" if aside else ""
     note = f"{stored.folder / _FILE} was {stored.problem} and is written anew{kept}"
-    return replace(stored, id=project_id, created=now.astimezone(UTC).replace(microsecond=0), problem=""), (note,)
+    return replace(stored, id=project_id, created=_second(now), problem=""), (note,)
 
 
-def _git_id(record: Registered, *, home: Path, now: datetime) -> str:
+def _git_id(record: Registered, place: _Place, *, home: Path, now: datetime) -> str:
     """An id of the project that may stand in a git configuration: its own, or one that leads to it."""
     if _GIT_ID.fullmatch(record.id):
         return record.id
     leading = [other.id for other in known(home) if other.merged_into == record.id and _GIT_ID.fullmatch(other.id)]
-    if leading:
-        return leading[0]
-    fresh = _random_id()
-    folder = home / "projects" / f"{_slug(record.name)}{_suffix(fresh)}"
-    created = now.astimezone(UTC).replace(microsecond=0)
-    return _write(Registered(fresh, record.name, folder, created, merged_into=record.id)).id
+    if not leading:
+        leading.append(_write(replace(_new(uuid.uuid4().hex, place, home=home, now=now), merged_into=record.id)).id)
+    return leading[0]
 
 
 def _read(folder: Path) -> Registered:
     """The registration in a folder; what cannot be had as it should be is a `problem`, never an exception."""
     nothing = Registered("", folder.name[:-13], folder)
     try:
-        with open(folder / _FILE, "rb") as file:
-            data = json.loads(file.read())
-        return _parsed(data, folder)
+        return _parsed(json.loads((folder / _FILE).read_bytes()), folder)
     except (FileNotFoundError, NotADirectoryError):
         return replace(nothing, problem="missing")
     except OSError:
         return replace(nothing, problem="unreadable")
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, RecursionError):
         return replace(nothing, problem="damaged")
 
 
 def _parsed(data: dict[str, object], folder: Path) -> Registered:
-    """Raises one of the errors `_read` takes for damage when anything is not as `_write` writes it."""
-    found = data["format"]
-    if not isinstance(found, int) or found < 1:
-        raise ValueError(found)
-    if found > _FORMAT:
-        return Registered("", folder.name[:-13], folder, problem="newer")
-    record = Registered(
-        id=_text(data["id"]),
-        name=_text(data["name"]),
-        folder=folder,
-        created=datetime.fromisoformat(_text(data["created"])),
-        git_dirs=_texts(data["git_dirs"]),
-        folders=_texts(data["folders"]),
-        remotes=_texts(data["remotes"]),
-        roots=_texts(data["roots"]),
-        roots_tried=_text(data["roots_tried"]) and _iso(datetime.fromisoformat(_text(data["roots_tried"]))),
-        refused=_texts(data["refused"]),
-        merged_into=_text(data["merged_into"]),
-    )
-    if not _ID.fullmatch(record.id) or not folder.name.endswith(_suffix(record.id)):
-        raise ValueError(record.id)
-    return record
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(value)
-    return value
+    """Raises `ValueError` for anything that is not as `_write` writes it."""
+    match data:
+        case {"format": int(number)} if number > _FORMAT:
+            return Registered("", folder.name[:-13], folder, problem="newer")
+        case {"format": 1, "id": str(id_), "name": str(name), "created": str(created), "merged_into": str(merged)}:
+            if not _ID.fullmatch(id_) or not folder.name.endswith(_suffix(id_)):
+                raise ValueError(id_)
+        case _:
+            raise ValueError("not a registration")
+    git_dirs, folders, remotes, roots, refused = (_texts(data.get(key)) for key in _LISTS)
+    tried = _texts([data.get("roots_tried") or ""])[0]
+    since, last_try = (_second(datetime.fromisoformat(text)) if text else None for text in (created, tried))
+    return Registered(id_, name, folder, since, git_dirs, folders, remotes, roots, last_try, refused, merged)
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError(value)
-    return tuple(_text(item) for item in value)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ValueError(value)
+    return tuple(value)
 
 
 def _write(record: Registered) -> Registered:
     """Replace a registration, durably and all at once. Only under the lock, which makes one temporary name enough."""
-    data = {"format": _FORMAT} | asdict(record) | {"created": record.created and _iso(record.created)}
+    data = {"format": _FORMAT} | asdict(record)
     del data["folder"], data["problem"]
     _private_folder(record.folder)
     target, temporary = record.folder / _FILE, record.folder / f"{_FILE}.new"
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with open(fd, "wb") as file:
         os.fchmod(fd, 0o600)
-        file.write(json.dumps(data, indent=2).encode() + b"\n")
+        file.write(json.dumps(data, indent=2, default=datetime.isoformat).encode() + b"\n")
         file.flush()
         os.fsync(fd)
     os.rename(temporary, target)
@@ -617,12 +568,8 @@ def _write(record: Registered) -> Registered:
 
 def _set_aside(path: Path) -> Path:
     """Keep a damaged file under a name that is free."""
-    number, aside = 1, path.with_name(f"{path.name}.damaged")
-    while os.path.lexists(aside):
-        number += 1
-        aside = path.with_name(f"{path.name}.damaged-{number}")
-    os.rename(path, aside)
-    return aside
+    names = (f"{path.name}.damaged{f'-{number}' if number > 1 else ''}" for number in itertools.count(1))
+    return path.rename(next(aside for name in names if not os.path.lexists(aside := path.with_name(name))))
 
 
 def _private_folder(path: Path) -> None:
@@ -677,28 +624,17 @@ def _patiently(attempt: Callable[[], _T], *, seconds: float) -> _T:
 
 
 # --- git: where the repository is -------------------------------------------------------------------------------------
-
-
 def _existing(folder: Path) -> str:
-    try:
-        real = os.path.realpath(folder)
-        if os.path.isdir(real):
+    with suppress(ValueError):  # a NUL in the path
+        if os.path.isdir(real := os.path.realpath(folder)):
             return real
-    except ValueError as error:
-        raise ProjectError(f"{str(folder)!r} is no path: {error}") from error
-    raise ProjectError(f"{folder} is {'not a folder' if os.path.exists(real) else 'not there'}")
+    raise ProjectError(f"{str(folder)!r} is not a folder that exists")
 
 
 def _locate(folder: str) -> _Place:
     """The repository `folder` lies in, found as git finds it but for bare ones, or the folder itself."""
-    root = folder
-    while True:
-        if place := _repository_at(root):
-            return place
-        parent = os.path.dirname(root)
-        if parent == root:
-            return _Place(folder)
-        root = parent
+    roots = (folder, *map(str, Path(folder).parents))
+    return next((place for root in roots if (place := _repository_at(root))), _Place(folder))
 
 
 def _repository_at(root: str) -> _Place | None:
@@ -708,15 +644,12 @@ def _repository_at(root: str) -> _Place | None:
         kind = os.stat(link).st_mode
     except OSError:
         return None
-    if stat.S_ISDIR(kind):
-        git_dir = os.path.realpath(link)
-        if not os.path.lexists(os.path.join(git_dir, "HEAD")):
-            return None
-    else:
-        target = _first_line(link)
-        git_dir = os.path.realpath(os.path.join(root, target.removeprefix("gitdir:").strip()))
-        if not target.startswith("gitdir:") or not os.path.lexists(os.path.join(git_dir, "HEAD")):
-            return _Place(root, notes=(f"{link} leads to no repository, so the folder counts as one without git",))
+    target = "gitdir: .git" if stat.S_ISDIR(kind) else _first_line(link)
+    git_dir = os.path.realpath(os.path.join(root, target.removeprefix("gitdir:").strip()))
+    if not target.startswith("gitdir:") or not os.path.lexists(os.path.join(git_dir, "HEAD")):
+        # Git, too, looks further up past a folder of that name, but not past a file.
+        note = f"{link} leads to no repository, so the folder counts as one without git"
+        return None if stat.S_ISDIR(kind) else _Place(root, notes=(note,))
     common = os.path.realpath(os.path.join(git_dir, _first_line(os.path.join(git_dir, "commondir"))))
     if _points_back(root, link, git_dir, common):
         return _Place(root, common)
@@ -743,24 +676,22 @@ def _points_back(root: str, link: str, git_dir: str, common: str) -> bool:
 def _cloned_from(remote: str) -> _Place | None:
     """The repository on this machine that `remote` names, working or bare."""
     path = remote.removeprefix("file:")
-    if path == remote:
-        return None
-    bare = os.path.isfile(os.path.join(path, "HEAD")) and os.path.isdir(os.path.join(path, "objects"))
-    place = _Place(path, path) if bare else _repository_at(path)
-    return place if place and place.common else None
+    place = _repository_at(path) if path != remote else None
+    bare = path != remote and place is None and os.path.isfile(os.path.join(path, "HEAD"))
+    return _Place(path, path) if bare else place if place and place.common else None
 
 
 def _has_history(common: str) -> bool:
     """Whether asking for first commits can succeed. A shallow clone does not have them, whatever git answers."""
-    if not common or os.path.exists(os.path.join(common, "shallow")):
+    # Git would wait forever on a configuration that is a pipe.
+    if not os.path.isfile(os.path.join(common, "config")) or os.path.exists(os.path.join(common, "shallow")):
         return False
-    branch = _first_line(os.path.join(common, "HEAD")).removeprefix("ref:").strip()
-    return any(os.path.exists(os.path.join(common, place)) for place in (branch, "packed-refs", "reftable")) or bool(
-        _COMMIT.fullmatch(branch)
-    )
+    head = _first_line(os.path.join(common, "HEAD")).removeprefix("ref:").strip()
+    stored = any(os.path.exists(os.path.join(common, name)) for name in (head, "packed-refs", "reftable"))
+    return stored or _COMMIT.fullmatch(head) is not None
 
 
-def _roots(common: str) -> tuple[str, ...]:
+def _roots(common: str) -> _Roots:
     """The first commits of HEAD, sorted; none when git is missing, too slow, or has no answer."""
     if not _has_history(common):
         return ()
@@ -773,7 +704,7 @@ def _roots(common: str) -> tuple[str, ...]:
     command = ("git", "--no-pager", "--git-dir", common, *settings, "rev-list", "--max-parents=0", "HEAD", "--")
     try:
         done = subprocess.run(
-            command, env=environment, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=_GIT_PATIENCE, check=False
+            command, env=environment, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
@@ -784,10 +715,17 @@ def _roots(common: str) -> tuple[str, ...]:
 def _first_line(path: str) -> str:
     """The first line of a small file of git's, "" when there is none."""
     try:
-        with open(path, "rb") as file:
-            return os.fsdecode(file.read(8192)).partition("\n")[0].rstrip("\r")
+        return os.fsdecode(_content(path)).partition("\n")[0].rstrip("\r")
     except OSError:
         return ""
+
+
+def _content(path: str) -> bytes:
+    """A file of git's. A symbolic link, which would borrow another repository's, and a pipe are errors."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return file.read()
 
 
 # --- git: its configuration -------------------------------------------------------------------------------------------
@@ -821,8 +759,7 @@ def _read_config(common: str) -> _Config:
     if not common:
         return _Config()
     try:
-        with open(os.path.join(common, "config"), "rb") as file:
-            return _parse_config(file.read(), os.path.dirname(common))
+        return _parse_config(_content(os.path.join(common, "config")), os.path.dirname(common))
     except OSError:
         return _Config()
 
@@ -905,10 +842,11 @@ def _local_remote(path: str) -> str:
 
 def _is_writable(common: str) -> bool:
     """Whether the configuration could be written just now: git's lock is taken and given back."""
-    lock = os.path.realpath(os.path.join(common, "config")) + ".lock"
+    path = os.path.join(common, "config")
     try:
-        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        os.unlink(lock)
+        _content(path)
+        os.close(os.open(f"{path}.lock", _LOCK_FLAGS, 0o600))
+        os.unlink(f"{path}.lock")
     except OSError:
         return False
     return True
@@ -919,36 +857,38 @@ def _write_id(common: str, project_id: str, *, over: str) -> str:
 
     Returns the id it holds afterwards, "" when it could not be written.
     """
-    path = os.path.realpath(os.path.join(common, "config"))
-    lock, flags = f"{path}.lock", os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    done = False
+    path = os.path.join(common, "config")
     try:
-        fd = _patiently(lambda: os.open(lock, flags, 0o600), seconds=_CONFIG_PATIENCE)
+        fd = _patiently(lambda: os.open(f"{path}.lock", _LOCK_FLAGS, 0o600), seconds=_CONFIG_PATIENCE)
     except OSError:
         return ""
+    renamed = False
     try:
         with open(fd, "wb") as file:
-            # Not `_read_config`: all of this is written back, so "unreadable" must not look like "empty".
-            held = _parse_config(Path(path).read_bytes(), common)
+            # All of this is written back, so "could not be read" must not look like "empty" here.
+            held = _parse_config(_content(path), common)
             if held.id and held.id != over:
                 return held.id
-            after = _marked(held, project_id).encode("utf-8", "surrogateescape")
-            if _parse_config(after, common).id != project_id:
+            text = _marked(held, project_id).encode("utf-8", "surrogateescape")
+            if _parse_config(text, common).id != project_id:
                 return ""
-            _like(path, fd)
-            file.write(after)
+            file.write(text)
             file.flush()
+            before = os.stat(path)
+            with suppress(PermissionError):
+                os.fchown(fd, before.st_uid, before.st_gid)
+            os.fchmod(fd, stat.S_IMODE(before.st_mode))
             os.fsync(fd)
-        os.rename(lock, path)
-        done = True
-        _sync_folder(Path(path).parent)
+        os.rename(f"{path}.lock", path)
+        renamed = True
+        _sync_folder(Path(common))
     except OSError:
-        return project_id if done else ""
+        return project_id if renamed else ""
     finally:
-        # Once renamed, the name is free for others, and what lies there is no longer ours to remove.
-        if not done:
+        # Once renamed, a lock of that name is somebody else's.
+        if not renamed:
             with suppress(OSError):
-                os.unlink(lock)
+                os.unlink(f"{path}.lock")
     return project_id
 
 
@@ -962,11 +902,3 @@ def _marked(held: _Config, project_id: str) -> str:
     # A backslash at the end would swallow the line break after it.
     gap = "\n\n" if text.endswith(("\\", "\\\n")) else "\n" if text and not text.endswith("\n") else ""
     return f"{text}{gap}[recollect]\n\t{entry}\n"
-
-
-def _like(path: str, fd: int) -> None:
-    """Give a new file the mode and, where we may, the owner of the one it replaces."""
-    old = os.stat(path)
-    with suppress(PermissionError):
-        os.fchown(fd, old.st_uid, old.st_gid)
-    os.fchmod(fd, stat.S_IMODE(old.st_mode))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from ..codec import canonical
+from ..codec import canonical, to_iso
 from ..errors import InvalidInput, InvalidText, TooLarge
 from ..model import (
     Anchor,
@@ -159,6 +160,42 @@ _CARRIED = (
     *("narrative_id", "message_range", "agent", "host", "triggers", "procedure", "season", "stage"),
     *("valid_from", "valid_to", "payload"),
 )
+
+
+def adopted(memory: Memory, *, limits: Limits, now: datetime) -> Memory:
+    """A memory from a file that nobody vouches for.
+
+    Its words come in by the same door as any others. What it claims about itself stays readable as provenance; it is
+    trusted as far as an import is, at most, and has yet to prove itself.
+    """
+    if not _UID.fullmatch(memory.uid):
+        raise InvalidInput("uid", f"{memory.uid[:64]!r} is not a uid")
+    carried = {name: getattr(memory, name) for name in _CARRIED}
+    draft = admit(Draft(**carried, importance=memory.importance), limits)
+    fresh = compose(draft, uid=memory.uid, origin=Origin.IMPORTED, now=now)
+    claims = (
+        f"claims origin {memory.origin}, trust {memory.trust:g}, status {memory.status}, "
+        f"created {to_iso(memory.created_at)}, score {memory.score:+d}"
+    )
+    step = Provenance(origin=Origin.IMPORTED, at=now, session_id=draft.session_id, reason=claims)
+    return replace(
+        fresh,
+        status=_ADOPTED_STATUS.get(memory.status, memory.status),
+        trust=min(memory.trust, TRUST[Origin.IMPORTED]),
+        provenance=(step,),
+    )
+
+
+_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ADOPTED_STATUS = {Status.CONFIRMED: Status.CANDIDATE, Status.PINNED: Status.CANDIDATE}
+
+
+def check_stored(memory: Memory) -> Memory:
+    """A memory from a file of our own, as it is, if its words are those its hashes were made from."""
+    check_text("content", memory.content, len(memory.content))
+    if memory.fingerprint != fingerprint(memory.content) or memory.content_hash != content_hash(memory.content):
+        raise InvalidInput("content", f"memory {memory.uid} is not the text its hash was made from")
+    return memory
 
 
 def _check_owner(scope: Scope, session_id: str | None, task_id: str | None) -> None:

@@ -127,7 +127,7 @@ LISTS = frozenset({"tags", "files"})
 
 FIELDS: dict[str, type] = {
     **dict.fromkeys(("uid", "content", "fingerprint", "session_id", "task_id", "narrative_id", "agent"), str),
-    **dict.fromkeys(("host", "season", "stage", "superseded_by", "tags", "files"), str),
+    **dict.fromkeys(("host", "season", "stage", "superseded_by", "owner", "tags", "files"), str),
     **dict.fromkeys(("id", "version", "strength", "score", "access_count", "token_cost"), int),
     **dict.fromkeys(("importance", "confidence", "trust"), float),
     **dict.fromkeys(("created_at", "updated_at", "accessed_at", "last_hit_at", "confirmed_at"), datetime),

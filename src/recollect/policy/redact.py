@@ -133,46 +133,61 @@ def _take(taken: bytearray, start: int, end: int) -> None:
 
 
 def _shaped(text: str, long: list[str]) -> Iterator[Finding]:
-    """What the rule tables find, most specific rule first; spans may overlap."""
+    """What the rule tables find; spans may overlap."""
     haystack = "\n".join(long)
-    for rule in _TOKENS:
-        for anchor in rule.anchors:
-            if anchor in haystack:
+    for anchor, rules in _by_anchor(_TOKENS).items():
+        if anchor in haystack:
+            for rule in rules:
                 yield from _at(anchor, rule, text, text)
     folded = _folded(text)
-    for rule in _PHRASES:
-        for anchor in rule.anchors:
-            if anchor in folded:
+    for anchor, rules in _by_anchor(_PHRASES).items():
+        if anchor in folded:
+            for rule in rules:
                 yield from _at(anchor, rule, text, folded)
+    yield from _before_its_name(text, folded)
 
 
 def _at(anchor: str, rule: _Rule, text: str, haystack: str) -> Iterator[Finding]:
-    match = _compiled(rule.pattern).match
-    at = haystack.find(anchor)
+    pattern = _compiled(rule.pattern)
+    group = "value" if "value" in pattern.groupindex else 0
+    at = haystack.find(anchor, rule.back)
     while at >= 0:
         resume = at + 1
-        found = match(text, at - rule.back) if at >= rule.back else None
+        found = pattern.match(text, at - rule.back)
         if found is not None and (rule.accept is None or rule.accept(found)):
-            start, end = found.span("value" if "value" in found.re.groupindex else 0)
-            resume = max(resume, end)
-            yield Finding(rule.kind, start, end)
+            resume = max(resume, found.end(group))
+            yield Finding(rule.kind, *found.span(group))
         at = haystack.find(anchor, resume)
 
 
-def _united(found: list[Finding]) -> list[Finding]:
-    """Overlapping findings as their union; the one that came first names it."""
-    rank = {id(finding): place for place, finding in enumerate(found)}
-    united: list[tuple[int, Finding]] = []
-    for finding in sorted(found, key=lambda each: (each.start, each.end)):
-        place = rank[id(finding)]
-        if united and finding.start < united[-1][1].end:
-            other_place, other = united[-1]
-            kind = other.kind if other_place < place else finding.kind
-            both = Finding(kind, other.start, max(other.end, finding.end))
-            united[-1] = min(other_place, place), both
+def _united(found: Iterable[Finding]) -> list[Finding]:
+    """Overlapping findings as their union, under the name of the most specific."""
+    rank = _ranks()
+    united: list[Finding] = []
+    for finding in sorted(found, key=lambda each: each.start):
+        if united and finding.start < united[-1].end:
+            other = united[-1]
+            kind = min(other.kind, finding.kind, key=rank.__getitem__)
+            united[-1] = Finding(kind, other.start, max(other.end, finding.end))
         else:
-            united.append((place, finding))
-    return [finding for _, finding in united]
+            united.append(finding)
+    return united
+
+
+@cache
+def _by_anchor(rules: tuple[_Rule, ...]) -> dict[str, list[_Rule]]:
+    """Each anchor once, with the rules to try there."""
+    grouped: dict[str, list[_Rule]] = {}
+    for rule in rules:
+        for anchor in rule.anchors:
+            grouped.setdefault(anchor, []).append(rule)
+    return grouped
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    """The place of every kind in the tables, which run from the most specific to the most general."""
+    return {kind: place for place, kind in enumerate(dict.fromkeys(rule.kind for rule in (*_TOKENS, *_PHRASES)))}
 
 
 def _folded(text: str) -> str:
@@ -257,11 +272,17 @@ def _is_random(token: str, *, least: int = 21, bits: float = 4.0) -> bool:
     """At least `least` characters of two classes or more, over `bits` of entropy, and not made of words."""
     if len(token) < least:
         return False
-    digits = any(char.isdigit() for char in token)
-    cases = token.lower() != token and token.upper() != token
-    if not (cases or (digits and token.lower() != token.upper())) or _entropy(token) <= bits:
+    digits, lower, upper = _has_digit(token), token != token.upper(), token != token.lower()
+    if digits + lower + upper < 2 or _entropy(token) <= bits:
         return False
-    return _wordiness(token) < (0.5 if digits else 0.4)
+    return _wordiness(token) < 0.5 if digits else _wordiness(token) < 0.45 and _is_jumbled(token)
+
+
+def _has_digit(value: str) -> bool:
+    return not _DIGITS.isdisjoint(value)
+
+
+_DIGITS = frozenset("0123456789")
 
 
 _TEMPLATE = (
@@ -284,7 +305,7 @@ _NAME = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)
 
 def _is_mixed(value: str) -> bool:
     """Letters and digits together in a way that words with a number (`v2`, `oauth2`, `db-credentials-3`) are not."""
-    if value.isalpha() or not any(char.isdigit() for char in value) or not any(char.isalpha() for char in value):
+    if not _has_digit(value) or value.upper() == value.lower():
         return False
     pieces = [piece for piece in _compiled(r"[^A-Za-z0-9]++").split(value) if piece]
     plain = _compiled(r"[A-Za-z]+|[0-9]+|[A-Za-z]{1,10}[0-9]{1,3}").fullmatch
@@ -340,7 +361,9 @@ _TOKENS = (
     _token("openai-key", "sk-", rf"{_ALNUM}{{18,}}+(?:{_URLSAFE}*+)", _unspoken),
     _token("google-api-key", "AIza", rf"{_URLSAFE}{{30,}}+"),
     _token("google-oauth-token", "ya29. GOCSPX- 1//0", rf"{_URLSAFE}{{20,}}+(?:\.{_URLSAFE}++){{0,3}}"),
-    _token("slack-token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xoxe.", r"[A-Za-z0-9.%-]{10,}+", _unspoken),
+    _token(
+        "slack-token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xoxc- xoxd- xoxe.", r"[A-Za-z0-9.%-]{10,}+", _unspoken
+    ),
     _token("slack-token", "xapp-", r"[A-Za-z0-9-]{20,}+", _unspoken),
     _token("stripe-key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", rf"{_ALNUM}{{10,}}+"),
     _token("webhook-secret", "whsec_", r"[A-Za-z0-9+/]{20,}+={0,2}"),
@@ -386,7 +409,7 @@ _TOKENS = (
     _Rule("terraform-token", (".atlasv1.",), r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}+", _varied, back=14),
     _token("age-key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,}+"),
     _token("onepassword-token", "ops_eyJ", r"[A-Za-z0-9+/_-]{40,}+={0,3}"),
-    _token("huawei-or-alibaba-key", "LTAI", rf"{_ALNUM}{{16,24}}(?!{_ALNUM})", _unspoken),
+    _token("alibaba-key", "LTAI", rf"{_ALNUM}{{16,24}}(?!{_ALNUM})", _unspoken),
     _token("password-hash", "$2a$ $2b$ $2y$", r"[0-9]{2}\$[./A-Za-z0-9]{53}"),
     _token("password-hash", "$argon2id$ $argon2i$ $argon2d$ $5$ $6$ $y$", r"[./A-Za-z0-9=,$+-]{30,}+"),
 )
@@ -426,7 +449,9 @@ def _is_parameter(found: re.Match[str]) -> bool:
     """A query parameter's value: a short name is believed only when the value is plainly random."""
     value = found["value"]
     if found["sure"]:
-        return len(value) > 5 and not _is_template(value) and (_is_key(value) or not value.isalpha())
+        return not _is_template(value) and (
+            _is_key(value) or (_has_digit(value) and not _compiled(_TERM).fullmatch(value))
+        )
     return len(value) > 15 and _is_key(value) and _wordiness(value) < 0.5
 
 
@@ -443,10 +468,395 @@ _TAIL = (
     r"(?:[_-]?(?i:[0-9]{1,3}|prod|production|dev|development|stag(?:e|ing)|test|live|local|main|old|new|current|value"
     r"|string|str|raw|base|b64|base64|plain|text|default))?"
 )
-_ASSIGN = r"(?:\\?[\"'`])?\]?[ \t]{0,4}(?::[ \t]*[A-Za-z_][\w.\[\]|]{0,30}[ \t]*(?==))?(?:=>|:=|={1,3}|:|：|>)[ \t]{0,8}"
-_BARE = r"[^\s\"'`,;<>(){}\[\]|\\&，。；、]"
-_QUOTE = r"(?P<quote>\\?[\"'`]|\*\*)?"
-# A `(` or `[` after a bare value makes it code; the last alternative keeps `&` in passwords and out of query strings.
-_VALUE = (
-    rf"{_QUOTE}(?P<value>(?(quote)[^\"'`\\\n]{{1,512}}|{_BARE}{{1,512}}+(?:&(?!\w{{1,40}}=){_BARE}{{1,512}}+){{0,4}}(?![(\[{{])))"
+_ASSIGN = (
+    r"(?:\\?[\"'`])?\]?(?:\s\([^()\n]{1,30}\))?[ \t]{0,4}(?::[ \t]*[A-Za-z_][\w.\[\]|]{0,30}[ \t]*(?==))?"
+    r"(?P<sep>=>|:=|={1,3}|:|：|(?<=\w)>)[ \t]{0,8}"
 )
+# "the password for staging was changed to …", or, without a verb, "with password …".
+_VERB = (
+    r"(?P<sep>(?:\s(?:for|to|of|on|in|at|used)\s[^\n.:;=?!]{1,40}?)?(?:\s\([^()\n]{1,30}\))?"
+    r"(?:\s(?:is|was|are|to|be|ist|lautet|est|es)(?:\s(?:now|still|just|currently|temporarily|simply|actually|always|also"
+    r"|set|changed|reset|rotated|updated|equal|to)){0,3}:?\s|\s?(?:→|->|–|—)\s?|是|为|為|は)|\s)[ \t]{0,2}"
+)
+# A value is quoted, or ends before punctuation. A `(` or `[` after a bare value makes it code; `&` belongs to passwords,
+# but not before the next query parameter.
+_CORE = r"[^\s\"'`,;<>(){}\[\]|\\&，。；、.:?*…]"
+_VALUE = (
+    rf"(?P<quote>\\?[\"'`]|\*\*)?(?P<value>(?(quote)[^\"'`\\\n*]{{1,2048}}|{_CORE}{{1,2048}}+"
+    rf"(?:(?:[.:?*…]{{1,8}}+|&(?!\w{{1,40}}=)){_CORE}{{1,2048}}+){{0,40}}+(?![(\[{{])))"
+)
+_PASSWORD = r"(?P<key>(?i:pass(?:words?|wd|phrase|code|wort)?|pwd|contraseña|kennwort|mot de passe|пароль|senha)|密码|密碼|口令|パスワード|비밀번호)"
+_SECRET = r"(?P<key>(?i:secret|token|key))"
+_PASSWORD_ANCHORS = (
+    *("pass", "pwd", "contraseña", "kennwort", "mot de passe", "пароль", "senha"),
+    *("密码", "密碼", "口令", "パスワード", "비밀번호"),
+)
+_SECRET_ANCHORS = ("secret", "token", "key")
+
+# Words before "key" that make it a secret one; a primary, cache or public key is none.
+_KEY_STEMS = (
+    *("api", "access", "secret", "private", "auth", "client", "encryption", "signing", "master", "account", "shared"),
+    *("service", "session", "license", "licence", "webhook", "deploy", "admin", "app", "consumer", "subscription"),
+    *("storage", "jwt", "aes", "hmac", "cipher", "root", "bot"),
+)
+
+# Words before "token" that make it a cursor or a handle.
+_HARMLESS_STEMS = ("progress", "page", "next", "continuation", "cancel", "cancellation", "sync", "public", "primary")
+
+# Words that follow "the password is" or "password:" without being one.
+_REMARKS = frozenset(
+    """admin-only authentication bcrypt below blank case-sensitive changed column confidential correct default different
+    disabled empty enabled encrypted encryption environment expired field file generated hash hashed hidden here
+    incorrect input interactive invalid keychain keyring kept known length long managed mandatory masked mismatch missing
+    needed none null oauth only optional plain plaintext private prompt prompted protected provided random redacted
+    required reset rotated same saved scrypt secret sensitive sent short stdin stored string strong text unchanged unique
+    unknown unset used valid validation vault verified weak wrong""".split()
+)
+# Names of algorithms, encodings and protocols, and numbers with a unit, are mixed without being secret.
+_TERM = (
+    r"(?i:(?:sha|md|aes|rsa|argon|base|utf|pbkdf|hmac|hs|rs|es|ed|oauth|tls|ssl|ipv|http|blake|crc|des|rc|ntlmv|x|bcrypt"
+    r"|scrypt|iso|rfc|web|s3|ec|k8s|p|v|ed)-?[0-9]{0,5}(?:[a-z]{0,4}|[-_:][\w.-]*)|[0-9]+(?:st|nd|rd|th|x|k|[-+][a-z]*)"
+    r"|[0-9]{1,2}fa|[0-9]+-(?:[0-9]+|[a-z]+)(?:-[a-z]+)*)"
+)
+
+
+def _is_assigned_secret(found: re.Match[str]) -> bool:
+    """A key, token or secret that is set, or said, to a value."""
+    value = found["value"]
+    if _compiled(_TERM).fullmatch(value) or " " in value or _in_authority(found):
+        return False
+    stem = found.string[max(0, found.start("key") - 14) : found.start("key")].lower().rstrip(" _-.")
+    if stem.endswith(_HARMLESS_STEMS):
+        return False
+    if found["key"].lower() == "key" and not stem.endswith(_KEY_STEMS):
+        return len(value) > 15 and _is_key(value) and _is_random(value, least=16, bits=3.0)
+    if found["sep"].isspace():  # "token abc…", with nothing between them that says so
+        return len(value) > 11 and _is_key(value) and _wordiness(value) < 0.6
+    return _is_key(value)
+
+
+def _is_password(found: re.Match[str]) -> bool:
+    """A password that is set, or said, to a value; `the password is stored in vault` says something else."""
+    value, separator = found["value"], found["sep"].strip()
+    if (
+        not _is_word_start(found)
+        or _in_authority(found)
+        or not 3 < len(value) < 200
+        or _is_template(value)
+        or _is_name(value)
+    ):
+        return False
+    if " " in value:
+        return found["key"].lower() == "passphrase"
+    if _compiled(_TERM).fullmatch(value) or value.lower() in _REMARKS:
+        return False
+    if _is_odd(value):
+        return True
+    if value.isdigit():
+        return bool(separator) and not found.string[found.end() :].startswith(" ")
+    return _is_plain_password(found, value, separator)
+
+
+def _is_word_start(found: re.Match[str]) -> bool:
+    """Not the end of `bypass` or `compass`."""
+    start = found.start("key")
+    before = found.string[start - 1 : start]
+    return not before.islower() or not before.isascii() or not found["key"][0].islower() or len(found["key"]) > 4
+
+
+def _in_authority(found: re.Match[str]) -> bool:
+    """The user name of a URL: what follows has a rule of its own, which keeps the host."""
+    start = found.start("key")
+    return _compiled(r"://[^\s/@]*+\Z").search(found.string[max(0, start - 40) : start]) is not None
+
+
+def _is_name(value: str) -> bool:
+    if _compiled(_NAME).fullmatch(value):
+        return True
+    return "_" in value and _compiled(r"(?i:[a-z_]*(?:pass|pwd|secret|hash|token)[a-z_]*)").fullmatch(value) is not None
+
+
+def _is_odd(value: str) -> bool:
+    """Letters with digits or signs among them, or letters in no natural order: no word of a sentence."""
+    if not any(char.isalpha() for char in value):
+        return False
+    if _has_digit(value) or any(char in "!@#$%^&+=~" for char in value[:-1]):
+        return True
+    return (
+        value.count("-") > 2 or _is_jumbled(value) or (value.isascii() and len(value) > 7 and _wordiness(value) < 0.4)
+    )
+
+
+def _is_jumbled(value: str) -> bool:
+    """Capitals more often than camelCase has them."""
+    return len(_compiled(r"[a-z][A-Z]").findall(value)) >= max(2, len(value) // 5)
+
+
+def _is_plain_password(found: re.Match[str], value: str, separator: str) -> bool:
+    """A word of plain letters is a password when quoted, in an environment file, or alone after the colon."""
+    if not value.isascii() or not value.isalnum():
+        return False
+    if found["quote"]:
+        return separator.endswith("=") or value.islower()
+    if separator == "=":
+        return found["key"].isupper()
+    rest = found.string[found.end() : found.end() + 2]
+    return separator in {":", "：", ">"} and value.islower() and (not rest.strip() or rest[0] in "\n,;<")
+
+
+def _is_spoken_password(found: re.Match[str]) -> bool:
+    """As `_is_password`; without a verb, only after words that announce one ("log in with password …")."""
+    if found["sep"].isspace():
+        before = found.string[max(0, found.start("key") - 16) : found.start("key")].lower()
+        announced = before.endswith(("with ", "with the ", "using ", "use ", "and ", "--", ", ", "/ "))
+        if not (announced or (_is_mixed(found["value"]) and len(found["value"]) > 7)) or found["value"].isdigit():
+            return False
+    return _is_password(found)
+
+
+def _before_its_name(text: str, folded: str) -> Iterator[Finding]:
+    """Passwords that are said before they are called one: `use … as the password`."""
+    for anchor in (" as the password", " as password", " as my password", " is the password", " as its password"):
+        at = folded.find(anchor)
+        while at >= 0:
+            found = _compiled(rf"(?:\A|[\s\"'`*])(?P<value>{_CORE}{{4,64}})[\"'`*]*\Z").search(
+                text[max(0, at - 80) : at]
+            )
+            if found is not None and _is_pair_password(found):
+                shift = max(0, at - 80)
+                yield Finding("password", found.start("value") + shift, found.end("value") + shift)
+            at = folded.find(anchor, at + 1)
+
+
+def _is_pair_password(found: re.Match[str]) -> bool:
+    value = found["value"]
+    return len(value) > 3 and _is_odd(value) and not (_is_template(value) or _is_name(value))
+
+
+_PARAMETER = (
+    r"[?&](?:amp;)?(?i:[\w.-]{0,30}?(?P<sure>token|secret|password|passwd|pwd|sig|signature|api[_-]?key)"
+    r"|[\w.-]{0,30}?(?:key|auth|code|credential|session|sid|jwt))=(?P<value>[^\s&#\"'`<>()\[\]]{6,512}+)"
+)
+
+_PHRASES = (
+    _Rule("private-key", ("-----begin ",), _PRIVATE_KEY, _has_key_material),
+    _Rule(
+        "slack-webhook",
+        ("hooks.slack.com/",),
+        r"(?i:hooks\.slack\.com/)(?:services|workflows|triggers)/(?P<value>[A-Za-z0-9/_-]{20,}+)",
+    ),
+    _Rule("discord-webhook", ("/api/webhooks/",), r"/api/webhooks/(?P<value>[0-9]{8,}+/[A-Za-z0-9_-]{20,}+)"),
+    _Rule(
+        "teams-webhook",
+        (".webhook.office.com/",),
+        r"(?i:\.webhook\.office\.com/webhookb2/)(?P<value>[A-Za-z0-9@/_-]{36,}+)",
+    ),
+    _Rule(
+        "aws-secret-key",
+        ("aws", "secret"),
+        r"(?i:aws|secret)[^\n]{0,60}?(?<![A-Za-z0-9/+])(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        _is_aws_secret,
+    ),
+    _Rule(
+        "authorization", ("bearer ",), r"(?i:bearer)[ ]{1,4}(?P<value>[A-Za-z0-9._~+/=-]{8,}+(?<!\.))", _is_credential
+    ),
+    _Rule("authorization", ("basic ",), r"(?i:basic)[ ]{1,4}(?P<value>[A-Za-z0-9+/]{8,}+={0,2})", _is_credential),
+    _Rule(
+        "url-password",
+        ("://",),
+        r"(?<=[A-Za-z0-9+.-])://[^\s:/@\"'`<>?#]{0,128}+:(?![0-9]{1,5}[/?#])(?P<value>[^\s\"'`<>/]{1,256})@(?=[\w\[$<{%.-])",
+        _is_password_in_url,
+    ),
+    _Rule(
+        "url-token", ("://",), r"(?<=[A-Za-z])://(?P<value>[A-Za-z0-9_-]{20,256}+)(?::x-oauth-basic)?@", _is_random_user
+    ),
+    _Rule("url-token", ("?", "&"), _PARAMETER, _is_parameter),
+    _Rule(
+        "command-password",
+        ("curl ",),
+        r"(?i:curl)(?:\s[^\n]{0,200}?)?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<value>[^\s\"'$]{1,128})",
+        _is_plain_argument,
+    ),
+    _Rule(
+        "command-password", ("sshpass ",), r"(?i:sshpass)\s+-p\s?[\"']?(?P<value>[^\s\"'$]{3,128})", _is_plain_argument
+    ),
+    _Rule(
+        "command-password",
+        ("mysql",),
+        r"(?i:mysql\w*)\s[^\n]{0,80}?\s-p(?P<value>[^\s\"'$]{4,128})",
+        _is_plain_argument,
+    ),
+    _Rule("password", _PASSWORD_ANCHORS, _PASSWORD + _TAIL + _ASSIGN + _VALUE, _is_password),
+    _Rule("password", _PASSWORD_ANCHORS, _PASSWORD + _VERB + _VALUE, _is_spoken_password),
+    _Rule(
+        "password",
+        ("credential", "creds", "login", "log in", "sign in"),
+        r"(?i:credentials?|creds|log ?in|sign in)\s?(?:\s(?:are|is|with|as|using)|:|=)\s?[\"'`]?[\w.@-]{2,40}+[\"'`]?"
+        r"(?:\s?:\s?|\s/\s|[\"'`]\s?/\s?[\"'`])[\"'`]?(?P<value>[^\s\"'`,;/()]{4,64}+(?<![.:?]))",
+        _is_pair_password,
+    ),
+    _Rule(
+        "pin",
+        ("pin ", "pin:", "passcode"),
+        r"(?:PIN|(?i:pin code|passcode))(?: is|:| =| was)\s(?P<value>[0-9]{4,8})(?![\w.-])",
+    ),
+    _Rule("secret", _SECRET_ANCHORS, _SECRET + _TAIL + _ASSIGN + _VALUE, _is_assigned_secret),
+    _Rule("secret", _SECRET_ANCHORS, _SECRET + _VERB + _VALUE, _is_assigned_secret),
+)
+
+
+# --- personal data ----------------------------------------------------------------------------------------------------
+
+_LOCAL_CHARS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-"
+_DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61})\.){1,8}(?P<top>[A-Za-z]{2,24})(?![A-Za-z0-9(])"
+# Accounts of machines, and addresses nobody reads.
+_NOBODY = r"(?i:your.*|git|hg|svn|root|ubuntu|ec2-user|centos|debian|vagrant|deploy|www-data|(?:[\w.+-]*[.+-])?(?:no|do-?not)[._-]?reply)"
+_RESERVED = r"(?i:(?:.*\.)?(?:example\.(?:com|org|net)|example|test|invalid|localhost|local|your[\w-]*\.[a-z]+)|users\.noreply\.github\.com)"
+# Endings that make `name@2x.png` and `getty@tty1.service` files and units.
+_NO_TOP = frozenset(
+    """png jpg jpeg gif webp svg avif ico css js mjs cjs ts tsx jsx json yml yaml toml txt html tgz zip whl gz service
+    socket target timer mount slice scope""".split()
+)
+
+
+def _emails(text: str) -> Iterator[Finding]:
+    at = text.find("@")
+    while at >= 0:
+        head = text[max(0, at - 65) : at]
+        local = head[len(head.rstrip(_LOCAL_CHARS)) :].lstrip(".%+-")
+        domain = _compiled(_DOMAIN).match(text, at + 1) if 0 < len(local) < 65 else None
+        if domain is not None and _is_personal(local, domain) and not _is_login(text, at - len(local)):
+            yield Finding("email", at - len(local), domain.end())
+        at = text.find("@", at + 1)
+
+
+def _is_personal(local: str, domain: re.Match[str]) -> bool:
+    """An address a person may read, not a file, a unit, a version or a remote."""
+    if domain["top"].lower() in _NO_TOP or _compiled(_NOBODY).fullmatch(local):
+        return False
+    if _compiled(r":[~/]").match(domain.string, domain.end()) or _compiled(r"v?[0-9]+\.[0-9]").match(domain[0]):
+        return False
+    return not _compiled(_RESERVED).fullmatch(domain[0])
+
+
+def _is_login(text: str, start: int) -> bool:
+    """`ssh -p 22 user@host`: an account on a machine."""
+    return (
+        _compiled(r"\b(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)\s[^\n]{0,60}\Z").search(text[max(0, start - 72) : start])
+        is not None
+    )
+
+
+# Patterns start with a digit or a sign, which lets the search skip everything else; the look-behind comes second.
+_TELEGRAM = r"[0-9](?<![0-9].)[0-9]{7,11}:[A-Za-z0-9_-]{34,}+"
+_CARD = (
+    r"[2-6](?<![\w.+-].)(?:[0-9]{12,18}|[0-9]{3}(?P<gap>[ -])[0-9]{4}(?P=gap)[0-9]{4}(?P=gap)[0-9]{4}"
+    r"|[0-9]{3}(?P<rift>[ -])[0-9]{6}(?P=rift)[0-9]{5})(?![\w]|[.-][0-9])"
+)
+_CARD_ISSUERS = (
+    r"4[0-9]{12}(?:[0-9]{3})?(?:[0-9]{3})?|5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}"
+    r"|3[47][0-9]{13}|6(?:011|5[0-9]{2}|4[4-9][0-9])[0-9]{12}|35(?:2[89]|[3-8][0-9])[0-9]{12}|3(?:0[0-5]|[68][0-9])[0-9]{11}"
+    r"|62[0-9]{14,17}"
+)
+_PHONE = r"\+(?<![\w+.].)[1-9](?:[ ./-]?\(?[0-9]{1,4}\)?){2,8}(?![\w])"
+_SSN = r"[0-8](?<![\w.-].)[0-9]{2}-[0-9]{2}-[0-9]{4}(?![\w-])"
+_IBAN = r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"
+
+
+def _numbers(text: str) -> Iterator[Finding]:
+    if not _compiled(r"[0-9](?:[ ./-]?[0-9]){6}").search(text):
+        return
+    for kind, pattern, accept in _NUMBERS:
+        for found in _compiled(pattern).finditer(text):
+            if accept(found):
+                yield Finding(kind, *found.span())
+
+
+def _is_bot_token(found: re.Match[str]) -> bool:
+    return len(set(found[0])) > 15
+
+
+def _is_card(found: re.Match[str]) -> bool:
+    digits = re.sub(r"[ -]", "", found[0])
+    if not _compiled(_CARD_ISSUERS).fullmatch(digits):
+        return False
+    doubled = [int(digit) * 2 for digit in digits[-2::-2]]
+    return (sum(int(digit) for digit in digits[::-2]) + sum(value // 10 + value % 10 for value in doubled)) % 10 == 0
+
+
+def _is_phone(found: re.Match[str]) -> bool:
+    """An international number: the right count of digits, and grouped or long enough not to be a sum."""
+    digits = sum(char.isdigit() for char in found[0])
+    return 9 < digits < 16 and (digits > 10 or any(char in " -(/" for char in found[0]))
+
+
+def _is_social_security(found: re.Match[str]) -> bool:
+    """The word is near, and the number was ever given out."""
+    near = found.string[max(0, found.start() - 40) : found.end() + 20].lower()
+    return ("ssn" in near or "social sec" in near) and found[0][:3] not in {"000", "666"}
+
+
+def _is_iban(found: re.Match[str]) -> bool:
+    code = found[0].replace(" ", "")
+    return 15 <= len(code) <= 34 and int("".join(str(int(char, 36)) for char in code[4:] + code[:4])) % 97 == 1
+
+
+_NUMBERS: tuple[tuple[str, str, Callable[[re.Match[str]], bool]], ...] = (
+    ("telegram-token", _TELEGRAM, _is_bot_token),
+    ("payment-card", _CARD, _is_card),
+    ("phone-number", _PHONE, _is_phone),
+    ("social-security-number", _SSN, _is_social_security),
+    ("iban", _IBAN, _is_iban),
+)
+
+
+# --- high entropy -----------------------------------------------------------------------------------------------------
+
+# Public though random: digests, public keys, object ids of well-known services, ULIDs, content addresses.
+_PUBLIC = (
+    r"(?:sha(?:1|224|256|384|512)|md5|h1)[-_:].*|/nix/store/.*|AAAA[BCEGI][23n][A-Za-z0-9+/]*={0,2}|01[0-9A-HJKMNP-TV-Z]{24}|Qm\w{44}"
+    r"|(?:srvtoolu|toolu|msg|req|call|resp|run|thread|asst|chatcmpl|cus|pi|pm|price|prod|sub|evt|ch|acct|batch|fc|rs|org"
+    r"|proj|file|step|item|vs|ses|prt|cs_test|cs_live|pk_test|pk_live)[_-].*"
+)
+_PUBLIC_LABEL = (
+    r"(?i:integrity|content-?hash|checksum|digest|fingerprint|etag|nonce|public[ _-]?key|sha-?(?:1|256|384|512)|h1|md5)"
+    r"[\"'`]?\s?[:=]?\s?[\"'`]?\Z|(?<!SESS)(?<!SESSION)(?i:id)\\?[\"'`]?\s?[:=]\s?\\?[\"'`]?\Z|;base64,\Z"
+)
+_PUBLIC_BLOCK = r"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----[^-]*+(?:-(?!----)[^-]*+)*+-----END"
+# Between a scheme or a host and a token: the token is a part of an address.
+_ADDRESS = r"(?:://|[a-z0-9]\.[a-z]{2,6}/)[^\s\"'`<>,;|]*\Z"
+
+
+def _random_tokens(text: str, long: list[str]) -> Iterator[Finding]:
+    public = bytearray(len(text))
+    for found in _compiled(_PUBLIC_BLOCK).finditer(text) if "-----BEGIN " in text else ():
+        _take(public, *found.span())
+    at = 0
+    for chunk in long:
+        start = text.find(chunk, at)
+        at = start + len(chunk)
+        if len(chunk) < 21 or public[start]:
+            continue
+        for found in _compiled(r"[A-Za-z0-9+/_-]{21,}+={0,2}").finditer(text, start, at):
+            for begin, end in _random_parts(found):
+                if not _is_public(text, start, begin, end):
+                    yield Finding("high-entropy", begin, end)
+
+
+def _random_parts(found: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """The token if it is random as a whole, or else those parts of a path that are."""
+    if _is_random(found[0].rstrip("=")):
+        yield found.span()
+    elif "/" in found[0]:
+        for part in _compiled(r"[^/]{21,}+").finditer(found.string, *found.span()):
+            if _is_random(part[0].rstrip("=")):
+                yield part.span()
+
+
+def _is_public(text: str, chunk: int, start: int, end: int) -> bool:
+    if _compiled(_PUBLIC).fullmatch(text, start, end):
+        return True
+    before = text[max(0, start - 40) : start]
+    if _compiled(_PUBLIC_LABEL).search(before):
+        return True
+    return _compiled(_ADDRESS).search(text[max(chunk, start - 2000) : start]) is not None

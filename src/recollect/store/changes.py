@@ -15,7 +15,7 @@ from ..codec import EPOCH, canonical, digest, encode
 from ..errors import DuplicateMemory, InvalidInput, NotFound, StaleVersion
 from ..model import (
     BETWEEN_MEMORIES,
-    LIVE,
+    OCCUPYING,
     UNSAVED,
     Add,
     AuditEntry,
@@ -45,10 +45,6 @@ from ..model import (
 from ..policy.evolve import marked, repeated, retagged, revised, weighed
 from ..policy.identity import state_hash
 from .audit import TRIM, Bound, Head, chained
-
-OCCUPYING = LIVE | {Status.QUARANTINED}
-"""Statuses in which a memory holds its place, so that its words cannot be stored twice."""
-
 
 class Rows(Protocol):
     """What an engine must offer to have changes carried out."""
@@ -176,7 +172,7 @@ class Work:
         memory, target = self._memory(link.memory), self._memory(link.target)
         if memory.id == target.id:
             raise InvalidInput("target", "a memory cannot be linked to itself")
-        made = replace(link, created_at=self._now, updated_at=self._now)
+        made = replace(link, created_at=link.created_at or self._now, updated_at=link.updated_at or self._now)
         self._rows.put_link(made)
         self._log("link", memory, detail={"kind": link.kind.value, "to": target.uid, "weight": link.weight})
         return Outcome(action="link", memory=memory, link=made)

@@ -62,8 +62,14 @@ class Store(Protocol):
     ) -> tuple[Memory, ...]:
         """The memories for which every condition holds, in order; equals by id. None is without limit."""
 
+    def twin(self, memory: Memory) -> Memory | None:
+        """The memory that holds the place this one would take: the same words in the same scope, live or withheld."""
+
     def count(self, where: Where = ()) -> int:
         """How many memories there are for which every condition holds."""
+
+    def totals(self) -> dict[str, int]:
+        """How many records of each sort there are: memory, version, link, feedback, audit."""
 
     def tally(self, field: str, where: Where = ()) -> dict[str, int]:
         """How many memories there are for each value of a field."""
@@ -76,9 +82,13 @@ class Store(Protocol):
         """
 
     def links(
-        self, memory_id: MemoryId | None = None, *, kinds: frozenset[LinkKind] = frozenset(LinkKind)
+        self,
+        memory_id: MemoryId | None = None,
+        *,
+        kinds: frozenset[LinkKind] = frozenset(LinkKind),
+        hidden: bool = False,
     ) -> tuple[Link, ...]:
-        """The links of these kinds that touch a memory, or all there are. Ends that are forgotten are left out."""
+        """The links of these kinds that touch a memory, or all. Those with a forgotten end only if `hidden`."""
 
     def tags(self) -> tuple[Tag, ...]:
         """Every tag that a live memory carries, most used first."""

@@ -154,6 +154,17 @@ class SqliteStore:
             sql = f"SELECT {SELECTED} FROM memories m WHERE {condition} ORDER BY {order_sql(order)} LIMIT ? OFFSET ?"
             return tuple(read_memories(connection, sql, [*values, -1 if limit is None else limit, offset]))
 
+    def twin(self, memory: Memory) -> Memory | None:
+        with self._connections.reading() as connection:
+            return SqliteRows(connection).twin(memory)
+
+    def totals(self) -> dict[str, int]:
+        with self._connections.reading() as connection:
+            return {
+                name: int(connection.execute(f"SELECT count(*) FROM {table}").get)
+                for name, table in _TOTALS
+            }
+
     def count(self, where: Where = ()) -> int:
         condition, values = where_sql(where)
         with self._connections.reading() as connection:
@@ -173,15 +184,21 @@ class SqliteStore:
             return search_words(connection, words, where=where, limit=limit, postings=postings)
 
     def links(
-        self, memory_id: MemoryId | None = None, *, kinds: frozenset[LinkKind] = frozenset(LinkKind)
+        self,
+        memory_id: MemoryId | None = None,
+        *,
+        kinds: frozenset[LinkKind] = frozenset(LinkKind),
+        hidden: bool = False,
     ) -> tuple[Link, ...]:
         found: list[Link] = []
+        shown = "1" if hidden else None
         with self._connections.reading() as connection:
             for kind, sql in _LINK_QUERIES:
                 if kind is None or kind in kinds:
-                    touching = "" if memory_id is None else _TOUCHING[kind]
+                    touching = "1" if memory_id is None else _TOUCHING[kind]
                     bindings: dict[str, Value] = {} if memory_id is None else {"id": memory_id}
-                    found += [_link(row) for row in connection.execute(sql.format(touching=touching), bindings)]
+                    statement = sql.format(shown=shown or _SHOWN[kind], touching=touching)
+                    found += [_link(row) for row in connection.execute(statement, bindings)]
         return tuple(link for link in found if link.kind in kinds)
 
     def tags(self) -> tuple[Tag, ...]:
@@ -272,31 +289,36 @@ class SqliteStore:
         self._connections.close()
 
 
+_TOTALS = (("memory", "memories"), ("version", "versions"), ("link", "links"), ("feedback", "feedback"), ("audit", "audit"))
 _LIVE_SQL = ", ".join(f"'{status}'" for status in sorted(LIVE))
-_HIDDEN = "m.status <> 'forgotten'"
 _LINK_QUERIES: tuple[tuple[LinkKind | None, str], ...] = (
     (
         None,
         "SELECT l.memory_id, l.kind, l.target_id, l.weight, l.made_by, l.created_at, l.updated_at FROM links l"
         " JOIN memories m ON m.id = l.memory_id JOIN memories t ON t.id = l.target_id"
-        f" WHERE {_HIDDEN} AND t.status <> 'forgotten'{{touching}} ORDER BY 1, 2, 3",
+        " WHERE {shown} AND {touching} ORDER BY 1, 2, 3",
     ),
     (
         LinkKind.HAS_TAG,
         "SELECT l.memory_id, 'has-tag', l.tag, 1.0, '', NULL, NULL FROM memory_tags l"
-        f" JOIN memories m ON m.id = l.memory_id WHERE {_HIDDEN}{{touching}} ORDER BY 1, 3",
+        " JOIN memories m ON m.id = l.memory_id WHERE {shown} AND {touching} ORDER BY 1, 3",
     ),
     (
         LinkKind.IN_CLUSTER,
         "SELECT l.memory_id, 'in-cluster', l.cluster_id, 1.0, '', NULL, NULL FROM memory_clusters l"
-        f" JOIN memories m ON m.id = l.memory_id WHERE {_HIDDEN}{{touching}} ORDER BY 1, 3",
+        " JOIN memories m ON m.id = l.memory_id WHERE {shown} AND {touching} ORDER BY 1, 3",
     ),
 )
 """Links as people made them, and those that follow from tags and clusters."""
+_SHOWN = {
+    None: "m.status <> 'forgotten' AND t.status <> 'forgotten'",
+    LinkKind.HAS_TAG: "m.status <> 'forgotten'",
+    LinkKind.IN_CLUSTER: "m.status <> 'forgotten'",
+}
 _TOUCHING = {
-    None: " AND (l.memory_id = :id OR l.target_id = :id)",
-    LinkKind.HAS_TAG: " AND l.memory_id = :id",
-    LinkKind.IN_CLUSTER: " AND l.memory_id = :id",
+    None: "(l.memory_id = :id OR l.target_id = :id)",
+    LinkKind.HAS_TAG: "l.memory_id = :id",
+    LinkKind.IN_CLUSTER: "l.memory_id = :id",
 }
 
 

@@ -1,0 +1,66 @@
+"""Reading: recall by words, ranked and explained. Reading changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..model import LIVE, Condition, Op, Recall, Status, Where
+from ..policy.query import parse_limit, query_words
+from ..policy.rank import PROFILES, Asking, pooled, rank
+from ..store import Store
+from .parts import Parts
+
+POOL = 5
+"""How many candidates are ranked for each result asked for: the ranking may reorder what the words found."""
+LEAST_POOL = 50
+
+FOUND_BY_SEARCH = frozenset(Status) - {Status.FORGOTTEN, Status.QUARANTINED}
+"""What a search may show: everything that was not forgotten and is not withheld."""
+
+
+def recall(
+    parts: Parts,
+    query: str,
+    *,
+    where: Where,
+    limit: int | None,
+    session: str | None,
+    task: str | None,
+    statuses: frozenset[Status] = LIVE,
+) -> Recall:
+    """The memories that answer a question best, from the project and the global space."""
+    off = parts.switch.off_where()
+    if off:
+        return Recall(query=query, notes=(f"memory is switched off {off}",))
+    settings = parts.settings.recall
+    asked = query[: settings.query_limit]
+    words = query_words(asked)
+    wanted = parse_limit(settings.limit if limit is None else limit, most=1_000)
+    if not words or not wanted:
+        return Recall(query=asked, notes=() if words else ("the question holds no word to look for",))
+    pool = max(LEAST_POOL, wanted, min(POOL * wanted, settings.candidates))
+    allowed = (*where, _standing(statuses), _reach(session, task))
+    found = [
+        store.search(words, where=allowed, limit=pool, postings=settings.postings)
+        for store in _distinct(parts.project(), parts.shared())
+    ]
+    asking = Asking(parts.clock(), pooled(each.statistics for each in found))
+    matches = [match for each in found for match in each.matches]
+    skipped = sorted({word for each in found for word in each.skipped})
+    notes = (f"too frequent to look for: {', '.join(skipped)}",) if skipped else ()
+    hits = rank(matches, PROFILES[settings.profile], asking=asking, limit=wanted)
+    return Recall(query=asked, hits=hits, notes=notes)
+
+
+def _standing(statuses: frozenset[Status]) -> Condition:
+    return Condition("status", Op.IN, tuple(sorted(statuses)))
+
+
+def _reach(session: str | None, task: str | None) -> Condition:
+    """A passing memory is for its own session or task and nobody else."""
+    own = (f"session:{session}" if session else "", f"task:{task}" if task else "")
+    return Condition("owner", Op.IN, tuple(dict.fromkeys(("", *own))))
+
+
+def _distinct(*stores: Store) -> Iterable[Store]:
+    return {id(store): store for store in stores}.values()

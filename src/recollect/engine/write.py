@@ -1,0 +1,210 @@
+"""Writing: remember, update, strengthen, link, tag, pin, forget. Each is a list of changes through one door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..errors import InvalidInput, NotFound, TooLarge
+from ..model import (
+    Add,
+    Change,
+    Connect,
+    Disconnect,
+    Draft,
+    Edit,
+    Link,
+    LinkKind,
+    Mark,
+    Memory,
+    Outcome,
+    Provenance,
+    Rate,
+    Retag,
+    Revise,
+    Signals,
+    Status,
+    Weigh,
+)
+from ..policy.admit import admit, admit_edit, check_text, clean_tags, compose, share
+from ..store import Store
+from .parts import Parts, Ref, new_uid, space_of
+
+NOTE_LIMIT = 1_000
+KEY_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What became of a memory that was to be stored."""
+
+    memory: Memory
+    duplicate: bool
+    """A memory already said exactly this; it was strengthened instead."""
+    redacted: bool
+    """Something secret was left out before anything was stored."""
+
+    @property
+    def ref(self) -> str:
+        return self.memory.ref
+
+    def __str__(self) -> str:
+        return f"[id:{self.ref}] {self.memory.content}"
+
+
+def remember(parts: Parts, drafts: Sequence[Draft], *, key: str | None) -> list[Remembered]:
+    """Store drafts in one transaction. All of them, or none."""
+    parts.switch.require_on()
+    batch = parts.settings.write.batch_limit
+    if len(drafts) > batch:
+        raise TooLarge("memories", len(drafts), batch, unit="memories", setting="write.batch_limit")
+    if not drafts:
+        return []
+    spaces = {space_of(draft.scope) for draft in drafts}
+    if len(spaces) > 1:
+        raise InvalidInput("scope", "global memories and others are stored in different places; write them apart")
+    if key is not None:
+        check_text("key", key, KEY_LIMIT)
+    now = parts.clock()
+    admitted = [admit(draft, parts.limits) for draft in drafts]
+    changes = [
+        Add(
+            memory=compose(draft, uid=new_uid(now), origin=parts.origin, now=now),
+            on_duplicate=Signals(importance=parts.settings.write.duplicate_importance, access=1),
+        )
+        for draft in admitted
+    ]
+    receipt = parts.store(spaces.pop()).apply(changes, actor=parts.actor, now=now, key=key)
+    return [
+        _remembered(outcome, draft, as_given)
+        for outcome, draft, as_given in zip(receipt.outcomes, admitted, drafts, strict=True)
+    ]
+
+
+def _remembered(outcome: Outcome, admitted: Draft, given: Draft) -> Remembered:
+    if outcome.memory is None:
+        raise NotFound("memory", "stored under this key before and erased since")
+    return Remembered(
+        memory=outcome.memory,
+        duplicate=outcome.action == "reinforce",
+        redacted=admitted.content != given.content,
+    )
+
+
+def update(parts: Parts, ref: Ref, edit: Edit, *, expected_version: int | None) -> Memory:
+    """Change a memory in place."""
+    store, memory = parts.find(ref)
+    admitted = admit_edit(edit, parts.limits)
+    now = parts.clock()
+    step = Provenance(origin=parts.origin, at=now, reason=f"edited by {parts.actor}")
+    change = Revise(id=memory.id, edit=admitted, provenance=step, expected_version=expected_version)
+    return _one(parts, store, change)
+
+
+def reinforce(parts: Parts, ref: Ref) -> Memory:
+    """This memory was useful: its score rises and its recency clock starts anew."""
+    amount = parts.settings.write.reinforce
+    return _weigh(parts, ref, Signals(score=amount, hit=True, confirm=True), "reinforce")
+
+
+def demote(parts: Parts, ref: Ref) -> Memory:
+    """This memory is stale or wrong: its score falls."""
+    return _weigh(parts, ref, Signals(score=-parts.settings.write.demote), "demote")
+
+
+def feedback(parts: Parts, ref: Ref, *, helpful: bool, note: str) -> Memory:
+    """Record whether a memory helped: helpful raises strength and confidence, unhelpful lowers confidence."""
+    store, memory = parts.find(ref)
+    told = parts.settings.feedback
+    signals = (
+        Signals(strength=told.strength, confidence=told.helpful, access=1, confirm=True)
+        if helpful
+        else Signals(confidence=-told.unhelpful, access=1)
+    )
+    clean = admit(Draft(content=note or "-"), parts.limits).content if note else ""
+    check_text("note", clean, NOTE_LIMIT, empty=True)
+    return _one(parts, store, Rate(id=memory.id, helpful=helpful, signals=signals, note=clean))
+
+
+def mark(parts: Parts, ref: Ref, status: Status) -> Memory:
+    """Pin, unpin or forget a memory."""
+    store, memory = parts.find(ref)
+    return _one(parts, store, Mark(id=memory.id, status=status))
+
+
+def pin(parts: Parts, ref: Ref) -> Memory:
+    """Keep a memory always at hand."""
+    store, memory = parts.find(ref)
+    if not memory.active:
+        raise InvalidInput("status", f"memory {memory.ref} is {memory.status}; restore it before pinning it")
+    return _one(parts, store, Mark(id=memory.id, status=Status.PINNED))
+
+
+def unpin(parts: Parts, ref: Ref) -> Memory:
+    """Let a pinned memory be an ordinary one again; any other stays as it is."""
+    store, memory = parts.find(ref)
+    if memory.status is not Status.PINNED:
+        return memory
+    return _one(parts, store, Mark(id=memory.id, status=Status.CONFIRMED))
+
+
+def restore(parts: Parts, ref: Ref) -> Memory:
+    """Bring a memory that is not live back to the status it had when it last was."""
+    store, memory = parts.find(ref)
+    if memory.active:
+        return memory
+    earlier = [version.memory.status for version in store.history(memory.id) if version.memory.active]
+    return _one(parts, store, Mark(id=memory.id, status=earlier[-1] if earlier else Status.CONFIRMED))
+
+
+def tag(parts: Parts, ref: Ref, *, add: Iterable[str], remove: Iterable[str]) -> Memory:
+    """Add and remove tags."""
+    store, memory = parts.find(ref)
+    limits = parts.limits
+    added, removed = clean_tags(tuple(add), limits), clean_tags(tuple(remove), limits)
+    total = len({*memory.tags, *added} - set(removed))
+    if total > limits.tags:
+        raise TooLarge("tags", total, limits.tags, unit="tags", setting="write.tags_limit")
+    return _one(parts, store, Retag(id=memory.id, add=added, remove=removed))
+
+
+def link(parts: Parts, ref: Ref, target: Ref, *, kind: LinkKind, weight: float) -> Link:
+    """Connect two memories of one space. What is superseded leaves recall."""
+    store, memory, other = _pair(parts, ref, target)
+    made = Link(
+        memory=memory.id, kind=kind, target=other.id, weight=share("weight", weight), made_by=parts.actor
+    )
+    changes: list[Change] = [Connect(link=made)]
+    if kind is LinkKind.SUPERSEDES:
+        changes.append(Mark(id=other.id, status=Status.SUPERSEDED, superseded_by=memory.uid))
+    outcome = store.apply(changes, actor=parts.actor, now=parts.clock()).outcomes[0]
+    assert outcome.link is not None
+    return outcome.link
+
+
+def unlink(parts: Parts, ref: Ref, target: Ref, *, kind: LinkKind) -> None:
+    """Take a connection away. What was superseded by it comes back."""
+    store, memory, other = _pair(parts, ref, target)
+    changes: list[Change] = [Disconnect(memory=memory.id, kind=kind, target=other.id)]
+    if kind is LinkKind.SUPERSEDES and other.superseded_by == memory.uid:
+        changes.append(Mark(id=other.id, status=Status.CONFIRMED))
+    store.apply(changes, actor=parts.actor, now=parts.clock())
+
+
+def _pair(parts: Parts, ref: Ref, target: Ref) -> tuple[Store, Memory, Memory]:
+    store, memory = parts.find(ref)
+    elsewhere, other = parts.find(target)
+    if store is not elsewhere:
+        raise InvalidInput("target", "links never cross from a project to the global space or back")
+    return store, memory, other
+
+
+def _weigh(parts: Parts, ref: Ref, signals: Signals, action: str) -> Memory:
+    store, memory = parts.find(ref)
+    return _one(parts, store, Weigh(id=memory.id, signals=signals, action=action))
+
+
+def _one(parts: Parts, store: Store, change: Change) -> Memory:
+    memory = store.apply([change], actor=parts.actor, now=parts.clock()).outcomes[0].memory
+    assert memory is not None
+    return memory

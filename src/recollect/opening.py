@@ -1,0 +1,88 @@
+"""`open`: from a folder to the memory of its project. Here, and in the surfaces, settings are read; nowhere else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .config import Settings, home_folder, load
+from .engine import Recollect
+from .engine.home import make_home, require_platform
+from .engine.project import Project, resolve
+from .model import Origin
+from .store import Bound, Options, Store, open_store
+
+
+def utc_now() -> datetime:
+    """The clock that everything uses unless it is given another."""
+    return datetime.now(UTC)
+
+
+def open(  # noqa: A001 - it is `recollect.open`, as people know it from files and databases
+    project: str | Path = ".",
+    *,
+    store: str | Store | None = None,
+    settings: Settings | Mapping[str, object] | None = None,
+    clock: Callable[[], datetime] | None = None,
+    home: str | Path | None = None,
+    actor: str = "library",
+    origin: Origin = Origin.OBSERVED,
+) -> Recollect:
+    """Open the memory of the project that a folder belongs to.
+
+    `store` uses another store instead of the project's own: `memory:`, `json:PATH`, the path of a SQLite file, or an
+    open `Store`, which closes with the memory. `settings` overrides single settings by their keys, as in
+    `{"write.content_limit": 500}`, or replaces them all. `actor` is who the audit names, `origin` where what is
+    remembered came from; both belong to the program, not to what it stores.
+    """
+    require_platform()
+    folder = Path(home).expanduser().absolute() if home is not None else home_folder(os.environ, sys.platform)
+    chosen = settings if isinstance(settings, Settings) else load(folder, env=os.environ, overrides=settings).settings
+    now = clock or utc_now
+    identity = None if store is not None else _identify(Path(project), folder, chosen, now())
+    return Recollect(
+        project=lambda: _project_store(store, identity, chosen),
+        shared=lambda: _shared_store(store, folder, chosen),
+        settings=chosen,
+        clock=now,
+        actor=actor,
+        origin=origin,
+        identity=identity,
+        home=folder,
+    )
+
+
+def _identify(folder: Path, home: Path, settings: Settings, now: datetime) -> Project:
+    return resolve(folder, home=make_home(home), now=now, join=settings.project.join == "auto")
+
+
+def _project_store(store: str | Store | None, identity: Project | None, settings: Settings) -> Store:
+    if store is None:
+        assert identity is not None
+        return _kept_in(identity.folder, settings)
+    return open_store(store, _options(settings, None)) if isinstance(store, str) else store
+
+
+def _shared_store(store: str | Store | None, home: Path, settings: Settings) -> Store:
+    if store == "memory:":
+        return open_store("memory:", _options(settings, None))
+    return _kept_in(make_home(home) / "global", settings)
+
+
+def _kept_in(folder: Path, settings: Settings) -> Store:
+    options = _options(settings, folder / "backups")
+    if settings.store.format == "json":
+        return open_store(f"json:{folder / 'memory.json'}", options)
+    return open_store(str(folder / "memory.db"), options)
+
+
+def _options(settings: Settings, backups: Path | None) -> Options:
+    return Options(
+        lock_timeout=settings.store.lock_timeout,
+        busy_timeout=settings.store.busy_timeout,
+        audit=Bound(max_entries=settings.audit.max_events, trim_to=settings.audit.trim_to),
+        backups=backups,
+    )
