@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .aio import AsyncRecollect as AsyncRecollect
     from .config import Settings as Settings
     from .engine import Recollect as Recollect
-    from .aio import AsyncRecollect as AsyncRecollect
     from .engine.maintain import Overview as Overview
     from .engine.transfer import Imported as Imported
     from .engine.write import Remembered as Remembered
@@ -85,7 +85,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605 - the table above is the list
+__all__ = sorted([*_HOME_OF, "__version__"])
 
 
 def __getattr__(name: str) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from functools import wraps
+from functools import update_wrapper
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -19,18 +19,18 @@ def _threaded(
 ) -> Callable[Concatenate[AsyncRecollect, _P], Coroutine[Any, Any, _R]]:
     """The method with its own signature and documentation, awaited instead of waited for."""
 
-    @wraps(method)
-    async def run(self: AsyncRecollect, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    async def run(self: AsyncRecollect, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         return await asyncio.to_thread(method, self.memory, *args, **kwargs)
 
+    update_wrapper(run, method)
     return run
 
 
 class AsyncRecollect:
     """A `Recollect` whose calls are awaited.
 
-        async with AsyncRecollect(recollect.open()) as memory:
-            await memory.remember("…")
+    async with AsyncRecollect(recollect.open()) as memory:
+        await memory.remember("…")
     """
 
     def __init__(self, memory: Recollect) -> None:
@@ -59,6 +59,7 @@ class AsyncRecollect:
     remember_many = _threaded(Recollect.remember_many)
     restore = _threaded(Recollect.restore)
     restore_backup = _threaded(Recollect.restore_backup)
+    salvage = _threaded(Recollect.salvage)
     search = _threaded(Recollect.search)
     status = _threaded(Recollect.status)
     tag = _threaded(Recollect.tag)

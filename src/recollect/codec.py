@@ -93,7 +93,7 @@ def encode(value: object, *, complete: bool = False) -> Json:
 
 def decode(kind: type[T], data: Json, path: str = "") -> T:
     """The value of class `kind` that `encode` made `data` from. `path` names it in errors."""
-    return cast(T, _decoder(kind)(data, path or kind.__name__.lower()))
+    return cast(T, _decoder(cast(Any, kind))(data, path or kind.__name__.lower()))
 
 
 @cache

@@ -29,7 +29,6 @@ Every error carries its facts as attributes and a `hint`: what a person can do a
 from __future__ import annotations
 
 
-
 class RecollectError(Exception):
     """Root of the tree. `str(error)` says what happened, `error.hint` what to do about it."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType, TypeAlias, Union, overload
+from typing import NewType, TypeAlias, overload
 
 MemoryId = NewType("MemoryId", int)
 Uid = NewType("Uid", str)
@@ -18,7 +18,7 @@ Uid = NewType("Uid", str)
 UNSAVED = MemoryId(0)
 """The id of a memory that no store holds yet; the store gives it one."""
 
-Json: TypeAlias = Union[None, bool, int, float, str, Sequence["Json"], Mapping[str, "Json"]]
+Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
 
 class Kind(StrEnum):
@@ -103,9 +103,7 @@ class LinkKind(StrEnum):
     DERIVED_FROM = "derived-from"
 
 
-BETWEEN_MEMORIES = frozenset(
-    {LinkKind.RELATES_TO, LinkKind.SUPERSEDES, LinkKind.CONTRADICTS, LinkKind.DERIVED_FROM}
-)
+BETWEEN_MEMORIES = frozenset({LinkKind.RELATES_TO, LinkKind.SUPERSEDES, LinkKind.CONTRADICTS, LinkKind.DERIVED_FROM})
 """The kinds whose target is a memory. The others follow from a memory's tags and clusters."""
 
 
@@ -337,7 +335,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """New values for a memory's own fields; None leaves a field as it is, `clear` empties the optional ones it names."""
+    """New values for a memory's fields; None leaves one as it is, `clear` empties the optional ones it names."""
 
     content: str | None = None
     kind: Kind | None = None

@@ -11,7 +11,8 @@ from pathlib import Path
 from .config import Settings, home_folder, load
 from .engine import Recollect
 from .engine.home import make_home, require_platform
-from .engine.project import Project, resolve
+from .engine.project import Project, Registered, resolve
+from .engine.transfer import Imported, Progress
 from .model import Origin
 from .store import Bound, Options, Store, open_store
 
@@ -21,7 +22,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def open(  # noqa: A001 - it is `recollect.open`, as people know it from files and databases
+def open(
     project: str | Path = ".",
     *,
     store: str | Store | None = None,
@@ -86,3 +87,17 @@ def _options(settings: Settings, backups: Path | None) -> Options:
         audit=Bound(max_entries=settings.audit.max_events, trim_to=settings.audit.trim_to),
         backups=backups,
     )
+
+
+def merge(memory: Recollect, other: Registered, *, progress: Progress) -> Imported:
+    """Take everything that another project remembers into an open memory. Doing it again changes nothing."""
+    source = Recollect(
+        project=lambda: _kept_in(other.folder, memory.settings),
+        shared=lambda: open_store("memory:"),
+        settings=memory.settings,
+        clock=utc_now,
+        home=memory.home,
+    )
+    with source:
+        lines = (line.encode() for line in source.export_lines())
+        return memory.import_lines(lines, name=other.name, progress=progress)

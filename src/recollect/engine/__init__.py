@@ -1,4 +1,4 @@
-"""`Recollect`: the one object users hold. It composes store, settings and clock; the work is in the modules beside it."""
+"""`Recollect`: the one object users hold. It composes stores, settings and clock; the modules beside it do the work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from ..config import Settings
-from ..errors import BadFile, InvalidInput
+from ..errors import BadFile, InvalidInput, StoreDamaged
 from ..model import (
     LIVE,
     Anchor,
@@ -37,7 +37,7 @@ from ..model import (
     Where,
 )
 from ..policy.query import parse_limit, parse_order, parse_where
-from ..store import Head, Store
+from ..store import Head, Store, set_aside
 from . import maintain, recall, transfer, write
 from .home import signing_key
 from .maintain import Overview
@@ -226,9 +226,7 @@ class Recollect:
         """Take tags from a memory."""
         return write.tag(self._parts, ref, add=(), remove=tags)
 
-    def link(
-        self, ref: Ref, target: Ref, *, kind: LinkKind | str = LinkKind.RELATES_TO, weight: float = 1.0
-    ) -> Link:
+    def link(self, ref: Ref, target: Ref, *, kind: LinkKind | str = LinkKind.RELATES_TO, weight: float = 1.0) -> Link:
         """Connect a memory to another. What it supersedes leaves recall."""
         return write.link(self._parts, ref, target, kind=_choice(LinkKind, kind, "kind"), weight=weight)
 
@@ -289,9 +287,7 @@ class Recollect:
         """The memories of a space that pass a filter; without one, all that are live. `-field` reverses the order."""
         conditions = parse_where(where) if where is not None else (_LIVE,)
         start = parse_limit(offset, most=2**62)
-        return self._space(space).query(
-            conditions, order=parse_order(order_by), limit=parse_limit(limit), offset=start
-        )
+        return self._space(space).query(conditions, order=parse_order(order_by), limit=parse_limit(limit), offset=start)
 
     def count(self, where: Mapping[str, object] | None = None, *, space: SpaceName = "project") -> int:
         """How many memories pass a filter; without one, how many are live."""
@@ -343,6 +339,21 @@ class Recollect:
             spaces=spaces,
             notes=self.notes,
         )
+
+    @property
+    def settings(self) -> Settings:
+        """The settings it was opened with."""
+        return self._parts.settings
+
+    @property
+    def home(self) -> Path | None:
+        """The folder everything is kept in."""
+        return self._home
+
+    @property
+    def identity(self) -> Project | None:
+        """Which project this is; None for a store opened by itself."""
+        return self._identity
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -400,7 +411,25 @@ class Recollect:
     ) -> tuple[Path, Path | None]:
         """Make a space what a backup holds, keeping a backup of what it was. Returns the two files."""
         source = Path(path) if path else None
-        return maintain.bring_back(self._parts, self._space(space), source, self._backups(space))
+        try:
+            store = self._space(space)
+        except StoreDamaged:
+            set_aside(self._file(space))
+            store = self._space(space)
+        return maintain.bring_back(self._parts, store, source, self._backups(space))
+
+    def salvage(self, *, space: SpaceName = "project") -> tuple[int, int, Path]:
+        """Start a damaged store anew with what can be read of it: memories kept, memories lost, the damaged file."""
+        opened = self._opened.pop(_space_name(space), None)
+        if opened is not None:
+            opened.close()
+        return maintain.salvage(self._parts, self._file(space), _space_name(space))
+
+    def _file(self, space: SpaceName) -> Path:
+        backups = self._backups(space)
+        if backups is None:
+            raise BadFile(space, "is not kept in a folder of its own")
+        return backups.parent / "memory.db"
 
     def verify_audit(self, *, space: SpaceName = "project", head: str | None = None) -> tuple[str, ...]:
         """Every fault in the audit; empty when all is sound. `head` is one that was noted down earlier."""
@@ -480,8 +509,9 @@ def _narrowed(kinds: Iterable[Kind | str], tags: Iterable[str], files: Iterable[
 
 
 def _space_name(space: str) -> SpaceName:
-    if space == "project" or space == "global":
-        return space
+    match space:
+        case "project" | "global":
+            return space
     raise InvalidInput("space", f"{space!r} is not one of project, global")
 
 

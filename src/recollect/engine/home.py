@@ -47,7 +47,9 @@ def signing_key(home: Path) -> bytes:
 def _read_key(path: Path) -> bytes:
     key = path.read_bytes()
     if len(key) != KEY_BYTES:
-        raise BadFile(str(path), "is not a key", hint="Move it away; a new one is made, and older exports count as unsigned.")
+        raise BadFile(
+            str(path), "is not a key", hint="Move it away; a new one is made, and older exports count as unsigned."
+        )
     return key
 
 

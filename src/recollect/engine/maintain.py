@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import BadFile
-from ..model import LIVE, Check, Condition, Op
-from ..store import Store
+from ..model import LIVE, Check, Condition, Op, Put
+from ..store import Store, salvaged, set_aside
 from .home import loose_files
 from .parts import Parts, SpaceName
 
@@ -95,6 +95,23 @@ def bring_back(parts: Parts, store: Store, source: Path | None, folder: Path | N
     safety = back_up(parts, store, None, folder) if folder else None
     store.restore(chosen)
     return chosen, safety
+
+
+def salvage(parts: Parts, path: Path, space: SpaceName) -> tuple[int, int, Path]:
+    """Put a damaged file aside and start a new store with what can be read of it: kept, lost, and where it is now."""
+    if not path.is_file():
+        raise BadFile(str(path), "there is no such store file to salvage from")
+    memories = list(salvaged(path))
+    aside = set_aside(path)
+    store = parts.store(space)
+    whole = [memory for memory in memories if memory is not None]
+    for start in range(0, len(whole), _PAGE):
+        puts = [Put(memory=memory) for memory in whole[start : start + _PAGE]]
+        store.apply(puts, actor=parts.actor, now=parts.clock())
+    return len(whole), len(memories) - len(whole), aside
+
+
+_PAGE = 500
 
 
 def examine(stores: dict[SpaceName, Callable[[], Store]], home: Path | None, *, rebuild: bool) -> tuple[Check, ...]:

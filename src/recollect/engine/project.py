@@ -57,6 +57,8 @@ _ID = re.compile(rf"{_GIT_ID.pattern}|path-[0-9a-f]{{32}}")
 _LOCK_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FOLDER_NAME = re.compile(r".+-[0-9a-f]{12}")
+_PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
+_SCP_LIKE = re.compile(r"(?:[^/]*@)?(\[[^/\]]+\]|[^/:\[\]]+):(?!:)(.+)", re.DOTALL)
 _SPLIT_HINT = "`recollect project split` parts them"
 
 
@@ -231,18 +233,18 @@ def _register(place: _Place, *, home: Path, now: datetime, join: bool) -> Projec
     with _locked(home):
         config = _read_config(place.common)
         if not place.common:
-            choice = _choose_for_folder(place, home=home, now=now)
+            choice = _choose_folder(place, home=home, now=now)
         elif config.id:
             choice = _Choice(*_registration(config.id, place, home=home, now=now))
         else:
-            choice = _choose_for_repository(place, config, roots, home=home, now=now, join=join)
+            choice = _choose_repository(place, config, roots, home=home, now=now, join=join)
             choice = _mark(place, choice, over="", home=home, now=now)
         record = _updated(choice.record, place, config, now=now, roots=roots)
         _keep(record, place, home=home)
         return _project(record, place, config.notes + choice.notes, joined=choice.joined)
 
 
-def _choose_for_folder(place: _Place, *, home: Path, now: datetime) -> _Choice:
+def _choose_folder(place: _Place, *, home: Path, now: datetime) -> _Choice:
     here, own_id = _by_path(place.root, home=home), _path_id(place.root)
     derived = _lookup(own_id, home=home)
     if here or (derived and derived.problem):
@@ -252,7 +254,7 @@ def _choose_for_folder(place: _Place, *, home: Path, now: datetime) -> _Choice:
     return _Choice(_new(free_id, place, home=home, now=now), _problem_notes(home))
 
 
-def _choose_for_repository(
+def _choose_repository(
     place: _Place, config: _Config, roots: _Roots, *, home: Path, now: datetime, join: bool
 ) -> _Choice:
     """What a repository without an id is: what it is known to be by its path, what it matches, or a new project."""
@@ -569,7 +571,7 @@ def _write(record: Registered) -> Registered:
 def _set_aside(path: Path) -> Path:
     """Keep a damaged file under a name that is free."""
     names = (f"{path.name}.damaged{f'-{number}' if number > 1 else ''}" for number in itertools.count(1))
-    return path.rename(next(aside for name in names if not os.path.lexists(aside := path.with_name(name))))
+    return path.rename(next(free for name in names if not os.path.lexists(free := path.with_name(name))))
 
 
 def _private_folder(path: Path) -> None:
@@ -683,8 +685,9 @@ def _cloned_from(remote: str) -> _Place | None:
 
 def _has_history(common: str) -> bool:
     """Whether asking for first commits can succeed. A shallow clone does not have them, whatever git answers."""
+    config, shallow = os.path.join(common, "config"), os.path.join(common, "shallow")
     # Git would wait forever on a configuration that is a pipe.
-    if not os.path.isfile(os.path.join(common, "config")) or os.path.exists(os.path.join(common, "shallow")):
+    if not common or not os.path.isfile(config) or os.path.exists(shallow):
         return False
     head = _first_line(os.path.join(common, "HEAD")).removeprefix("ref:").strip()
     stored = any(os.path.exists(os.path.join(common, name)) for name in (head, "packed-refs", "reftable"))
@@ -800,10 +803,6 @@ def _parse_config(raw: bytes, base: str) -> _Config:
 def _unquoted(value: str) -> str:
     escapes = {"n": "\n", "t": "\t", "b": "\b", "\n": "", "\r\n": ""}
     return re.sub(r'\\(\r?\n|.)|"', lambda m: escapes.get(m[1], m[1]) if m[1] else "", value.strip())
-
-
-_PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
-_SCP_LIKE = re.compile(r"(?:[^/]*@)?(\[[^/\]]+\]|[^/:\[\]]+):(?!:)(.+)", re.DOTALL)
 
 
 def _remote(url: str, base: str) -> str:

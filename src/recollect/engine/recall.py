@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..model import LIVE, Condition, Op, Recall, Status, Where
-from ..policy.query import parse_limit, query_words
+from ..policy.query import parse_limit, query_words, telling_words
 from ..policy.rank import PROFILES, Asking, pooled, rank
 from ..store import Store
 from .parts import Parts
@@ -34,7 +34,7 @@ def recall(
         return Recall(query=query, notes=(f"memory is switched off {off}",))
     settings = parts.settings.recall
     asked = query[: settings.query_limit]
-    words = query_words(asked)
+    words = telling_words(query_words(asked))
     wanted = parse_limit(settings.limit if limit is None else limit, most=1_000)
     if not words or not wanted:
         return Recall(query=asked, notes=() if words else ("the question holds no word to look for",))

@@ -171,9 +171,7 @@ def tag(parts: Parts, ref: Ref, *, add: Iterable[str], remove: Iterable[str]) ->
 def link(parts: Parts, ref: Ref, target: Ref, *, kind: LinkKind, weight: float) -> Link:
     """Connect two memories of one space. What is superseded leaves recall."""
     store, memory, other = _pair(parts, ref, target)
-    made = Link(
-        memory=memory.id, kind=kind, target=other.id, weight=share("weight", weight), made_by=parts.actor
-    )
+    made = Link(memory=memory.id, kind=kind, target=other.id, weight=share("weight", weight), made_by=parts.actor)
     changes: list[Change] = [Connect(link=made)]
     if kind is LinkKind.SUPERSEDES:
         changes.append(Mark(id=other.id, status=Status.SUPERSEDED, superseded_by=memory.uid))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from ..codec import canonical, to_iso
 from ..errors import InvalidInput, InvalidText, TooLarge
@@ -45,7 +46,7 @@ class Limits:
     payload: int = 65_536
 
 
-def check_text(field: str, text: str, limit: int, *, setting: str = "", empty: bool = False) -> str:
+def check_text(field: str, text: object, limit: int, *, setting: str = "", empty: bool = False) -> str:
     """The text itself, if it can be stored and read back unchanged and is not over the limit."""
     if not isinstance(text, str):
         raise InvalidText(field, f"expected text, not {type(text).__name__}")
@@ -79,7 +80,7 @@ def clean_tags(tags: tuple[str, ...], limits: Limits) -> tuple[str, ...]:
     return tuple(dict.fromkeys(clean_tag(tag, limits.tag_length) for tag in tags))
 
 
-def share(field: str, value: float) -> float:
+def share(field: str, value: object) -> float:
     """A number from 0 to 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value) or not 0 <= value <= 1:
         raise InvalidInput(field, f"{value!r} is not a number from 0 to 1")
@@ -103,11 +104,13 @@ def admit(draft: Draft, limits: Limits) -> Draft:
         payload=_payload(draft.payload, limits.payload),
         snippet=_redacted("snippet", draft.snippet, SNIPPET_LIMIT, empty=True),
         reason=_redacted("reason", draft.reason, SNIPPET_LIMIT, empty=True),
-        **{name: _name(name, getattr(draft, name)) for name in _NAMES},
+        **_names(draft),
     )
 
 
-_NAMES = ("session_id", "task_id", "narrative_id", "agent", "host", "season", "stage")
+def _names(draft: Draft) -> dict[str, Any]:
+    names = ("session_id", "task_id", "narrative_id", "agent", "host", "season", "stage")
+    return {name: _name(name, getattr(draft, name)) for name in names}
 
 
 def admit_edit(edit: Edit, limits: Limits) -> Edit:
@@ -133,9 +136,7 @@ CLEARABLE = frozenset({"procedure", "season", "valid_from", "valid_to"})
 
 def compose(draft: Draft, *, uid: Uid, origin: Origin, now: datetime) -> Memory:
     """The memory that an admitted draft becomes, stamped with where and when it came in."""
-    step = Provenance(
-        origin=origin, at=now, session_id=draft.session_id, snippet=draft.snippet, reason=draft.reason
-    )
+    step = Provenance(origin=origin, at=now, session_id=draft.session_id, snippet=draft.snippet, reason=draft.reason)
     importance = KINDS[draft.kind].importance if draft.importance is None else draft.importance
     carried = {name: getattr(draft, name) for name in _CARRIED}
     return Memory(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from ..model import Edit, Memory, Provenance, Reinforcement, Signals, Status, Uid
 from .identity import content_hash, estimate_tokens, fingerprint
@@ -39,15 +40,13 @@ def repeated(memory: Memory, again: Memory, signals: Signals, now: datetime) -> 
     crumb = Reinforcement(
         at=now, session_id=again.session_id, message=again.message_range[0] if again.message_range else None
     )
-    return replace(
-        weighed(memory, signals, now), reinforcements=(*memory.reinforcements, crumb)[-BREADCRUMBS:]
-    )
+    return replace(weighed(memory, signals, now), reinforcements=(*memory.reinforcements, crumb)[-BREADCRUMBS:])
 
 
 def revised(memory: Memory, edit: Edit, step: Provenance | None, now: datetime) -> Memory:
     """The memory with new values in place: score and history stay, the last hit is refreshed."""
     given = {name: held for name in _EDITABLE if (held := getattr(edit, name)) is not None}
-    emptied: dict[str, None] = dict.fromkeys(edit.clear)
+    emptied: dict[str, Any] = dict.fromkeys(edit.clear)
     after = replace(stepped(memory, now), last_hit_at=now, **given, **emptied)
     if step is not None:
         after = replace(after, provenance=(*memory.provenance, step))

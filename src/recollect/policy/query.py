@@ -24,8 +24,10 @@ QUERY_WORDS = 64
 
 _URL = re.compile(r"\b[a-z][a-z0-9+.\-]{1,20}://\S*|\bwww\.\S+", re.IGNORECASE)
 # Scripts written without spaces: Thai to Khmer, Japanese, Chinese, and Korean, whose words take endings.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff" \
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
 # Vowel signs and points that Python's \w leaves out, without which Hindi, Arabic and Hebrew words fall apart.
 _MARKS = "\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
@@ -74,6 +76,172 @@ def query_words(text: str) -> tuple[str, ...]:
         for word in _parts(chunk["word"]):
             (found if len(word) > 1 else single)[word] = None
     return tuple(found or single)[:QUERY_WORDS]
+
+
+def telling_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a question that say what it is about; all of them where none does.
+
+    In a young store every word is rare, so rarity alone cannot tell "database" from "which".
+    """
+    return tuple(word for word in words if word not in _FUNCTION_WORDS) or words
+
+
+_FUNCTION_WORDS = frozenset(
+    [
+        "a",
+        "about",
+        "after",
+        "again",
+        "all",
+        "also",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "aren",
+        "as",
+        "at",
+        "be",
+        "because",
+        "been",
+        "before",
+        "being",
+        "both",
+        "but",
+        "by",
+        "can",
+        "cannot",
+        "could",
+        "did",
+        "didn",
+        "do",
+        "does",
+        "doesn",
+        "doing",
+        "don",
+        "during",
+        "each",
+        "either",
+        "else",
+        "ever",
+        "every",
+        "few",
+        "for",
+        "from",
+        "further",
+        "get",
+        "gets",
+        "got",
+        "had",
+        "has",
+        "have",
+        "having",
+        "he",
+        "her",
+        "here",
+        "hers",
+        "him",
+        "his",
+        "how",
+        "however",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "isn",
+        "it",
+        "its",
+        "itself",
+        "just",
+        "let",
+        "ll",
+        "may",
+        "me",
+        "might",
+        "mine",
+        "more",
+        "most",
+        "must",
+        "my",
+        "myself",
+        "no",
+        "nor",
+        "not",
+        "of",
+        "off",
+        "on",
+        "once",
+        "one",
+        "only",
+        "or",
+        "other",
+        "our",
+        "ours",
+        "out",
+        "over",
+        "own",
+        "please",
+        "re",
+        "really",
+        "s",
+        "same",
+        "shall",
+        "she",
+        "should",
+        "so",
+        "some",
+        "such",
+        "t",
+        "than",
+        "that",
+        "the",
+        "their",
+        "theirs",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "through",
+        "to",
+        "too",
+        "under",
+        "until",
+        "up",
+        "upon",
+        "us",
+        "ve",
+        "very",
+        "was",
+        "wasn",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "whether",
+        "which",
+        "while",
+        "who",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "within",
+        "without",
+        "won",
+        "would",
+        "wouldn",
+        "you",
+        "your",
+        "yours",
+    ]
+)
 
 
 def match_expression(words: tuple[str, ...]) -> str:
@@ -132,7 +300,11 @@ FIELDS: dict[str, type] = {
     **dict.fromkeys(("importance", "confidence", "trust"), float),
     **dict.fromkeys(("created_at", "updated_at", "accessed_at", "last_hit_at", "confirmed_at"), datetime),
     **dict.fromkeys(("valid_from", "valid_to"), datetime),
-    **{"kind": Kind, "scope": Scope, "status": Status, "origin": Origin, "source": Source},
+    "kind": Kind,
+    "scope": Scope,
+    "status": Status,
+    "origin": Origin,
+    "source": Source,
 }
 """What can be filtered and ordered by, and the type of each."""
 
@@ -157,7 +329,7 @@ def parse_order(order_by: str) -> Order:
     return Order(field=field, newest_first=not order_by.startswith("-"))
 
 
-def parse_limit(limit: int, *, most: int = 1_000_000) -> int:
+def parse_limit(limit: object, *, most: int = 1_000_000) -> int:
     """A limit that a store can take. More than there can be is no error."""
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
         raise InvalidFilter("limit", f"{limit!r} is not a number of results")

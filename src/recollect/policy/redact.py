@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import re
+import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -154,10 +155,24 @@ def _at(anchor: str, rule: _Rule, text: str, haystack: str) -> Iterator[Finding]
     while at >= 0:
         resume = at + 1
         found = pattern.match(text, at - rule.back)
-        if found is not None and (rule.accept is None or rule.accept(found)):
-            resume = max(resume, found.end(group))
-            yield Finding(rule.kind, *found.span(group))
-        at = haystack.find(anchor, resume)
+        if found is not None:
+            start, end = found.span(group)
+            if rule.accept is None or rule.accept(found):
+                if end - start >= _LONG:  # the pattern's bound ended it
+                    end = _end_of_run(text, end)
+                yield Finding(rule.kind, start, end)
+                resume = end
+            elif " " not in text[start:end]:  # looking into one run again and again would take quadratic time
+                resume = end
+        at = haystack.find(anchor, max(resume, at + 1))
+
+
+_LONG = 256
+
+
+def _end_of_run(text: str, start: int) -> int:
+    found = _compiled(r"[^\s\"'`]*+").match(text, start)
+    return found.end() if found else start
 
 
 def _united(found: Iterable[Finding]) -> list[Finding]:
@@ -202,64 +217,62 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 # --- does a value look like a secret? ---------------------------------------------------------------------------------
 
-# Which letters commonly follow which in words and identifiers: nine in ten pairs of real text, one in three of random.
-_FOLLOWERS = {
-    "a": "bcdfgiklmnprstuvwxyz",
-    "b": "abeijlorsuy",
-    "c": "acehiklorstuy",
-    "d": "adegilorsuy",
-    "e": "abcdefgilmnopqrstuvwxy",
-    "f": "aefiloru",
-    "g": "aeghilnorsu",
-    "h": "aeiortuy",
-    "i": "abcdefgklmnoprstvxz",
-    "j": "aeous",
-    "k": "aeinsy",
-    "l": "adefiklmopstuvy",
-    "m": "abeimnopsuy",
-    "n": "acdefgijklnostuvy",
-    "o": "abcdefgiklmnoprstuvwxy",
-    "p": "aehiloprstuy",
-    "q": "u",
-    "r": "abcdefgiklmnoprstuvy",
-    "s": "acehiklmnopqstuwy",
-    "t": "acehilmoprstuwyx",
-    "u": "abcdefgilmnprst",
-    "v": "aeio",
-    "w": "aehinors",
-    "x": "aceipty",
-    "y": "aeilmnopst",
-    "z": "aeioz",
-}
+# Which letters commonly follow which in words and identifiers: nine in ten pairs of real text, four in ten of random.
+_FOLLOWERS = (
+    "abcdgiklmnprstuvwxy baeijlorsuy cacehiklmorstu dadeilorsu eabcdefgilmnopqrstvwxy faefilorstu gaehilnorsu haeiot "
+    "iabcdefglmnoprstvxz jaeosu keisa ladeilostuy mabeimopsu nacdefgiklnopstuvy obcdfgiklmnoprstuvw paeiloprstuy qu "
+    "racdefgiklmnoprstuy sacehiklmopstuy tacdefhilmoprstuy uabcefilmnprstx vaeio waeinor xeipt yelpst zeo"
+)
 
 
 @cache
 def _natural_pairs() -> frozenset[str]:
     """Pairs of characters with which words, numbers, alphabets and runs of one character are written."""
-    pairs = {first + second for first, seconds in _FOLLOWERS.items() for second in seconds}
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    pairs |= {letter * 2 for letter in letters} | {first + second for first, second in zip(letters, letters[1:])}
-    digits = {first + second for first in "0123456789" for second in "0123456789"}
+    pairs = {row[0] + follower for row in _FOLLOWERS.split() for follower in row[1:]}
+    pairs |= {letter * 2 for letter in string.ascii_lowercase}
+    pairs |= set(map(str.__add__, string.ascii_lowercase, string.ascii_lowercase[1:]))
+    digits = {first + second for first in string.digits for second in string.digits}
     return frozenset(pairs | {pair.upper() for pair in pairs} | {pair.capitalize() for pair in pairs} | digits)
 
 
-def _wordiness(token: str) -> float:
-    """The share of neighbouring characters in `token` that belong together: about 0.8 in names, 0.2 in random ones.
+def _is_wordy(token: str) -> bool:
+    """Whether `token` is built of words and numbers, as names are; one in a thousand real names is not, nor is one in
+    a hundred random tokens."""
+    return _fluency(token) >= 0.65 or _word_share(token) >= 0.55
+
+
+def _fluency(token: str) -> float:
+    """The share of neighbouring characters that belong together: about 0.8 in names, 0.35 in random tokens.
 
     Short pieces say nothing and do not count; neither does the step from one camelCase word to the next. A piece that
-    is all hexadecimal counts as natural: digests and ids are not what the entropy rule is after.
+    is all hexadecimal counts as fluent: digests and ids are not what the entropy rule is after.
     """
-    natural = total = 0
+    fluent = total = 0
     pairs = _natural_pairs()
     for piece in _compiled(r"[A-Za-z0-9]{5,}+").findall(token):
-        if _compiled(r"[0-9a-f]+|[0-9A-F]+").fullmatch(piece):
-            natural += len(piece)
-            total += len(piece)
-            continue
         steps = [pair for pair in map(str.__add__, piece, piece[1:]) if not (pair[0].islower() and pair[1].isupper())]
-        natural += sum(pair in pairs for pair in steps)
         total += len(steps)
-    return natural / total if total else 1.0
+        fluent += len(steps) if _compiled(_PLAIN_PIECE).fullmatch(piece) else sum(pair in pairs for pair in steps)
+    return fluent / total if total else 1.0
+
+
+def _word_share(token: str) -> float:
+    """The share of characters that lie in words of three letters or more, or in numbers of two digits or more."""
+    in_words = total = 0
+    pairs = _natural_pairs()
+    for piece in _compiled(r"[A-Za-z0-9]{4,}+").findall(token):
+        total += len(piece)
+        if _compiled(_PLAIN_PIECE).fullmatch(piece):
+            in_words += len(piece)
+            continue
+        for part in _compiled(r"[A-Z]?[a-z]{2,}+|[A-Z]{3,}(?![a-z])|[0-9]{2,}+").findall(piece):
+            if sum(map(pairs.__contains__, map(str.__add__, part, part[1:]))) >= 0.7 * (len(part) - 1):
+                in_words += len(part)
+    return in_words / total if total else 1.0
+
+
+# Pieces that are natural as they are: hexadecimal ones, and tags like cp311 and cu121.
+_PLAIN_PIECE = r"[0-9a-f]+|[0-9A-F]+|[A-Za-z]{1,4}[0-9]{1,4}"
 
 
 def _entropy(token: str) -> float:
@@ -275,7 +288,7 @@ def _is_random(token: str, *, least: int = 21, bits: float = 4.0) -> bool:
     digits, lower, upper = _has_digit(token), token != token.upper(), token != token.lower()
     if digits + lower + upper < 2 or _entropy(token) <= bits:
         return False
-    return _wordiness(token) < 0.5 if digits else _wordiness(token) < 0.45 and _is_jumbled(token)
+    return (digits or _is_jumbled(token)) and not _is_wordy(token)
 
 
 def _has_digit(value: str) -> bool:
@@ -336,7 +349,7 @@ def _varied(found: re.Match[str]) -> bool:
 def _unspoken(found: re.Match[str]) -> bool:
     """Not `sk-your-key-goes-here` or `sk-fading-circle-container`: words with separators."""
     body = found["body"]
-    return _varied(found) and (_is_mixed(body) or _wordiness(body) < 0.5)
+    return _varied(found) and (_is_mixed(body) or not _is_wordy(body))
 
 
 def _token(kind: str, prefixes: str, body: str, accept: Callable[[re.Match[str]], bool] = _varied) -> _Rule:
@@ -395,9 +408,9 @@ _TOKENS = (
     _token("postman-key", "PMAK-", rf"{_HEX}{{24}}-{_HEX}{{34}}"),
     _token("grafana-token", "glsa_ glc_", r"[A-Za-z0-9+/_]{32,}+={0,2}"),
     _token("sentry-token", "sntrys_ sntryu_", r"[A-Za-z0-9+/_=]{40,}+"),
-    _token("planetscale-token", "pscale_tkn_ pscale_oauth_ pscale_pw_", r"[\w=.-]{30,}+(?<!\.)"),
+    _token("planetscale-token", "pscale_tkn_ pscale_oauth_ pscale_pw_", r"[\w=-]{30,}+"),
     _token("dynatrace-token", "dt0c01. dt0s01.", rf"{_ALNUM}{{24}}\.{_ALNUM}{{60,}}+"),
-    _token("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa.", r"[A-Za-z0-9._-]{40,}+(?<!\.)"),
+    _token("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa.", rf"(?:[a-z0-9_-]{{1,35}}\.)?{_ALNUM}{{40,}}+"),
     _token("vault-token", "hvs. hvb. hvr.", rf"{_URLSAFE}{{24,}}+"),
     _token("tailscale-key", "tskey-", rf"{_URLSAFE}{{20,}}+", _unspoken),
     _token("pulumi-token", "pul-", rf"{_HEX}{{40}}(?!{_ALNUM})"),
@@ -434,7 +447,7 @@ def _has_key_material(found: re.Match[str]) -> bool:
 def _is_credential(found: re.Match[str]) -> bool:
     """A value after `Bearer` or `Basic` that is no word of a sentence."""
     value = found["value"]
-    return _is_key(value) or (len(value) > 7 and (value.endswith("=") or _wordiness(value) < 0.45))
+    return _is_key(value) or (len(value) > 7 and (value.endswith("=") or not _is_wordy(value)))
 
 
 def _is_password_in_url(found: re.Match[str]) -> bool:
@@ -452,7 +465,7 @@ def _is_parameter(found: re.Match[str]) -> bool:
         return not _is_template(value) and (
             _is_key(value) or (_has_digit(value) and not _compiled(_TERM).fullmatch(value))
         )
-    return len(value) > 15 and _is_key(value) and _wordiness(value) < 0.5
+    return len(value) > 15 and _is_key(value) and not _is_wordy(value)
 
 
 def _is_aws_secret(found: re.Match[str]) -> bool:
@@ -482,8 +495,8 @@ _VERB = (
 # but not before the next query parameter.
 _CORE = r"[^\s\"'`,;<>(){}\[\]|\\&，。；、.:?*…]"
 _VALUE = (
-    rf"(?P<quote>\\?[\"'`]|\*\*)?(?P<value>(?(quote)[^\"'`\\\n*]{{1,2048}}|{_CORE}{{1,2048}}+"
-    rf"(?:(?:[.:?*…]{{1,8}}+|&(?!\w{{1,40}}=)){_CORE}{{1,2048}}+){{0,40}}+(?![(\[{{])))"
+    rf"(?P<quote>\\?[\"'`]|\*\*)?(?P<value>(?(quote)[^\"'`\\\n*]{{1,256}}|{_CORE}{{1,256}}+"
+    rf"(?:(?:[.:?*…]{{1,8}}+|&(?!\w{{1,40}}=)){_CORE}{{1,256}}+){{0,40}}+(?![(\[{{])))"
 )
 _PASSWORD = r"(?P<key>(?i:pass(?:words?|wd|phrase|code|wort)?|pwd|contraseña|kennwort|mot de passe|пароль|senha)|密码|密碼|口令|パスワード|비밀번호)"
 _SECRET = r"(?P<key>(?i:secret|token|key))"
@@ -505,12 +518,90 @@ _HARMLESS_STEMS = ("progress", "page", "next", "continuation", "cancel", "cancel
 
 # Words that follow "the password is" or "password:" without being one.
 _REMARKS = frozenset(
-    """admin-only authentication bcrypt below blank case-sensitive changed column confidential correct default different
-    disabled empty enabled encrypted encryption environment expired field file generated hash hashed hidden here
-    incorrect input interactive invalid keychain keyring kept known length long managed mandatory masked mismatch missing
-    needed none null oauth only optional plain plaintext private prompt prompted protected provided random redacted
-    required reset rotated same saved scrypt secret sensitive sent short stdin stored string strong text unchanged unique
-    unknown unset used valid validation vault verified weak wrong""".split()
+    [
+        "admin-only",
+        "authentication",
+        "bcrypt",
+        "below",
+        "blank",
+        "case-sensitive",
+        "changed",
+        "column",
+        "confidential",
+        "correct",
+        "default",
+        "different",
+        "disabled",
+        "empty",
+        "enabled",
+        "encrypted",
+        "encryption",
+        "environment",
+        "expired",
+        "field",
+        "file",
+        "generated",
+        "hash",
+        "hashed",
+        "hidden",
+        "here",
+        "incorrect",
+        "input",
+        "interactive",
+        "invalid",
+        "keychain",
+        "keyring",
+        "kept",
+        "known",
+        "length",
+        "long",
+        "managed",
+        "mandatory",
+        "masked",
+        "mismatch",
+        "missing",
+        "needed",
+        "none",
+        "null",
+        "oauth",
+        "only",
+        "optional",
+        "plain",
+        "plaintext",
+        "private",
+        "prompt",
+        "prompted",
+        "protected",
+        "provided",
+        "random",
+        "redacted",
+        "required",
+        "reset",
+        "rotated",
+        "same",
+        "saved",
+        "scrypt",
+        "secret",
+        "sensitive",
+        "sent",
+        "short",
+        "stdin",
+        "stored",
+        "string",
+        "strong",
+        "text",
+        "unchanged",
+        "unique",
+        "unknown",
+        "unset",
+        "used",
+        "valid",
+        "validation",
+        "vault",
+        "verified",
+        "weak",
+        "wrong",
+    ]
 )
 # Names of algorithms, encodings and protocols, and numbers with a unit, are mixed without being secret.
 _TERM = (
@@ -531,7 +622,7 @@ def _is_assigned_secret(found: re.Match[str]) -> bool:
     if found["key"].lower() == "key" and not stem.endswith(_KEY_STEMS):
         return len(value) > 15 and _is_key(value) and _is_random(value, least=16, bits=3.0)
     if found["sep"].isspace():  # "token abc…", with nothing between them that says so
-        return len(value) > 11 and _is_key(value) and _wordiness(value) < 0.6
+        return len(value) > 11 and _is_key(value) and not _is_wordy(value)
     return _is_key(value)
 
 
@@ -582,14 +673,12 @@ def _is_odd(value: str) -> bool:
         return False
     if _has_digit(value) or any(char in "!@#$%^&+=~" for char in value[:-1]):
         return True
-    return (
-        value.count("-") > 2 or _is_jumbled(value) or (value.isascii() and len(value) > 7 and _wordiness(value) < 0.4)
-    )
+    return value.count("-") > 2 or _is_jumbled(value) or (value.isascii() and len(value) > 7 and _fluency(value) < 0.4)
 
 
 def _is_jumbled(value: str) -> bool:
     """Capitals more often than camelCase has them."""
-    return len(_compiled(r"[a-z][A-Z]").findall(value)) >= max(2, len(value) // 5)
+    return len(_compiled(r"[a-z][A-Z]").findall(value)) >= max(2, len(value) // 8)
 
 
 def _is_plain_password(found: re.Match[str], value: str, separator: str) -> bool:
@@ -635,7 +724,7 @@ def _is_pair_password(found: re.Match[str]) -> bool:
 
 _PARAMETER = (
     r"[?&](?:amp;)?(?i:[\w.-]{0,30}?(?P<sure>token|secret|password|passwd|pwd|sig|signature|api[_-]?key)"
-    r"|[\w.-]{0,30}?(?:key|auth|code|credential|session|sid|jwt))=(?P<value>[^\s&#\"'`<>()\[\]]{6,512}+)"
+    r"|[\w.-]{0,30}?(?:key|auth|code|credential|session|sid|jwt))=(?P<value>[^\s&#\"'`<>()\[\]]{6,256}+)"
 )
 
 _PHRASES = (
@@ -652,13 +741,10 @@ _PHRASES = (
         r"(?i:\.webhook\.office\.com/webhookb2/)(?P<value>[A-Za-z0-9@/_-]{36,}+)",
     ),
     _Rule(
-        "aws-secret-key",
-        ("aws", "secret"),
-        r"(?i:aws|secret)[^\n]{0,60}?(?<![A-Za-z0-9/+])(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
-        _is_aws_secret,
-    ),
-    _Rule(
-        "authorization", ("bearer ",), r"(?i:bearer)[ ]{1,4}(?P<value>[A-Za-z0-9._~+/=-]{8,}+(?<!\.))", _is_credential
+        "authorization",
+        ("bearer ",),
+        r"(?i:bearer)[ ]{1,4}(?P<value>[A-Za-z0-9_~+/=-]{4,}+(?:\.[A-Za-z0-9_~+/=-]++)*+)",
+        _is_credential,
     ),
     _Rule("authorization", ("basic ",), r"(?i:basic)[ ]{1,4}(?P<value>[A-Za-z0-9+/]{8,}+={0,2})", _is_credential),
     _Rule(
@@ -672,6 +758,12 @@ _PHRASES = (
     ),
     _Rule("url-token", ("?", "&"), _PARAMETER, _is_parameter),
     _Rule(
+        "aws-secret-key",
+        ("aws", "secret"),
+        r"(?i:aws|secret)[^\n]{0,60}?(?<![A-Za-z0-9/+])(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        _is_aws_secret,
+    ),
+    _Rule(
         "command-password",
         ("curl ",),
         r"(?i:curl)(?:\s[^\n]{0,200}?)?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<value>[^\s\"'$]{1,128})",
@@ -683,7 +775,7 @@ _PHRASES = (
     _Rule(
         "command-password",
         ("mysql",),
-        r"(?i:mysql\w*)\s[^\n]{0,80}?\s-p(?P<value>[^\s\"'$]{4,128})",
+        r"(?i:mysql\w{0,8})\s[^\n]{0,80}?\s-p(?P<value>[^\s\"'$]{4,128})",
         _is_plain_argument,
     ),
     _Rule("password", _PASSWORD_ANCHORS, _PASSWORD + _TAIL + _ASSIGN + _VALUE, _is_password),
@@ -714,8 +806,40 @@ _NOBODY = r"(?i:your.*|git|hg|svn|root|ubuntu|ec2-user|centos|debian|vagrant|dep
 _RESERVED = r"(?i:(?:.*\.)?(?:example\.(?:com|org|net)|example|test|invalid|localhost|local|your[\w-]*\.[a-z]+)|users\.noreply\.github\.com)"
 # Endings that make `name@2x.png` and `getty@tty1.service` files and units.
 _NO_TOP = frozenset(
-    """png jpg jpeg gif webp svg avif ico css js mjs cjs ts tsx jsx json yml yaml toml txt html tgz zip whl gz service
-    socket target timer mount slice scope""".split()
+    [
+        "png",
+        "jpg",
+        "jpeg",
+        "gif",
+        "webp",
+        "svg",
+        "avif",
+        "ico",
+        "css",
+        "js",
+        "mjs",
+        "cjs",
+        "ts",
+        "tsx",
+        "jsx",
+        "json",
+        "yml",
+        "yaml",
+        "toml",
+        "txt",
+        "html",
+        "tgz",
+        "zip",
+        "whl",
+        "gz",
+        "service",
+        "socket",
+        "target",
+        "timer",
+        "mount",
+        "slice",
+        "scope",
+    ]
 )
 
 

@@ -13,8 +13,10 @@ from .audit import Bound, Head
 from .contract import Options, Store
 from .json_file import JsonStore
 from .sqlite import SqliteStore
+from .sqlite.files import set_aside
+from .sqlite.salvage import salvaged
 
-__all__ = ["Bound", "Head", "Options", "Store", "open_store"]
+__all__ = ["Bound", "Head", "Options", "Store", "open_store", "salvaged", "set_aside"]
 
 
 def open_store(url: str, options: Options = Options()) -> Store:
@@ -27,5 +29,7 @@ def open_store(url: str, options: Options = Options()) -> Store:
     if url.startswith("json:"):
         return JsonStore(Path(url.removeprefix("json:")), options)
     if "://" in url:
-        raise InvalidInput("store", f"{url.split(':')[0]!r} is not a kind of store; there are memory:, json:PATH and a path")
+        raise InvalidInput(
+            "store", f"{url.split(':')[0]!r} is not a kind of store; there are memory:, json:PATH and a path"
+        )
     return SqliteStore.open(Path(url.removeprefix("sqlite:")), options)

@@ -74,14 +74,10 @@ def chain_faults(entries: Iterable[AuditEntry], *, base: Head, head: Head) -> li
 
 
 def _rehash(entry: AuditEntry) -> str:
-    return _entry_hash(
-        entry.prev, entry.seq, entry.at, entry.actor, entry.action, entry.uid, entry.detail, entry.state
-    )
+    return _entry_hash(entry.prev, entry.seq, entry.at, entry.actor, entry.action, entry.uid, entry.detail, entry.state)
 
 
-def _entry_hash(
-    prev: str, seq: int, at: datetime, actor: str, action: str, uid: str, detail: Json, state: str
-) -> str:
+def _entry_hash(prev: str, seq: int, at: datetime, actor: str, action: str, uid: str, detail: Json, state: str) -> str:
     return digest("audit", prev, canonical([seq, to_iso(at), actor, action, uid, detail, state]))
 
 

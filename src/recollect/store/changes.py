@@ -46,6 +46,7 @@ from ..policy.evolve import marked, repeated, retagged, revised, weighed
 from ..policy.identity import state_hash
 from .audit import TRIM, Bound, Head, chained
 
+
 class Rows(Protocol):
     """What an engine must offer to have changes carried out."""
 
@@ -186,9 +187,7 @@ class Work:
 
     def _rate(self, change: Rate) -> Outcome:
         before = self._memory(change.id)
-        verdict = Feedback(
-            uid=before.uid, helpful=change.helpful, at=self._now, actor=self._actor, note=change.note
-        )
+        verdict = Feedback(uid=before.uid, helpful=change.helpful, at=self._now, actor=self._actor, note=change.note)
         self._rows.add_feedback(verdict)
         after = weighed(before, change.signals, self._now)
         return self._store("feedback", before, after, detail={"helpful": change.helpful})
@@ -215,9 +214,7 @@ class Work:
         after = replace(wanted, id=there.id, version=max(wanted.version, there.version + 1))
         self._refuse_twin(after)
         until = max(self._now, there.updated_at)
-        self._rows.add_version(
-            there.id, Version(memory=there, recorded_from=there.updated_at, recorded_to=until)
-        )
+        self._rows.add_version(there.id, Version(memory=there, recorded_from=there.updated_at, recorded_to=until))
         self._rows.replace(after)
         return after
 

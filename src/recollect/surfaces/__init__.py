@@ -1,0 +1,1 @@
+"""How the outside speaks to the engine: parse, call, render. No SQL and no scoring."""

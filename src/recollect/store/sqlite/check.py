@@ -95,11 +95,11 @@ def audit_faults(connection: apsw.Connection) -> Iterator[str]:
         yield from chain_faults(entries, base=base, head=read_head(connection, "audit_head"))
     except (ValueError, TypeError) as error:
         yield f"an entry cannot be read ({error})"
-    for uid, logged, held in connection.execute(
-        "SELECT a.uid, a.state, m.state_hash FROM (SELECT uid, state, max(seq) FROM audit WHERE uid <> '' GROUP BY uid)"
+    for uid, held in connection.execute(
+        "SELECT a.uid, m.state_hash FROM (SELECT uid, state, max(seq) FROM audit WHERE uid <> '' GROUP BY uid)"
         " a LEFT JOIN memories m ON m.uid = a.uid WHERE m.state_hash IS NOT a.state"
     ):
-        yield f"memory {uid} {'is gone' if held is None else 'was changed'} without an audit entry (logged {logged[:15]}…)"
+        yield f"memory {uid} {'is gone' if held is None else 'was changed'} without an audit entry"
     if base.seq == 0:
         for (uid,) in connection.execute("SELECT uid FROM memories EXCEPT SELECT uid FROM audit"):
             yield f"memory {uid} was put there without an audit entry"
@@ -113,9 +113,8 @@ def _word_index_faults(connection: apsw.Connection) -> Iterator[str]:
         yield "the full-text index does not match its text"
     except apsw.ReadOnlyError:  # pragma: no cover - a read-only file system
         pass
-    indexed = dict(
-        (row[0], row[1:]) for row in connection.execute("SELECT rowid, content, tags, files, source, kind FROM words")
-    )
+    rows = connection.execute("SELECT rowid, content, tags, files, source, kind FROM words")
+    indexed = {row[0]: row[1:] for row in rows}
     for memory in _indexable(connection):
         if indexed.pop(memory.id, None) != lexemes(memory):
             yield f"memory {memory.ref} is indexed under other words than its own"
@@ -129,7 +128,7 @@ def _count_faults(connection: apsw.Connection) -> Iterator[str]:
         counted.count(row, 1)
     if read_size(connection) != (counted.memories, counted.words):
         yield "the size of the index is wrong"
-    held: dict[str, int] = dict(connection.execute("SELECT word, memories FROM terms").fetchall())
+    held = {str(word): count for word, count in connection.execute("SELECT word, memories FROM terms")}
     for word in counted.holding.keys() | held.keys():
         if counted.holding[word] != held.get(word, 0):
             yield f"the count of a word is {held.get(word, 0)} instead of {counted.holding[word]}"
@@ -154,9 +153,7 @@ def _indexable(connection: apsw.Connection) -> Iterator[Memory]:
 def rebuild_derived(connection: apsw.Connection) -> None:
     """Make the derived rows anew from the memories, inside the caller's transaction."""
     # Dropping the whole index is the one way that also works when its inner pages do not match its text.
-    connection.execute(
-        "DELETE FROM memory_tags; DELETE FROM memory_files; DELETE FROM terms; DROP TABLE words"
-    )
+    connection.execute("DELETE FROM memory_tags; DELETE FROM memory_files; DELETE FROM terms; DROP TABLE words")
     connection.execute(WORD_INDEX)
     connection.execute("DELETE FROM meta WHERE key IN ('stale', 'index_size')")
     tally = Tally()

@@ -18,7 +18,7 @@ from .lock import Turnstile
 from .schema import APPLICATION_ID, MIGRATIONS, migrate, pending, verify_shape, version_of
 
 CHECKED_AT_OPEN = 4_000_000
-"""A file of up to this many bytes is checked whenever it is opened, which takes some milliseconds; larger ones daily."""
+"""A file of up to this many bytes is checked whenever it is opened, in some milliseconds; a larger one daily."""
 _DAY = 86_400
 
 
@@ -205,6 +205,15 @@ def restore_backup(connections: Connections, path: Path) -> None:
     prepare(connections, backups=None)
 
 
+def set_aside(path: Path) -> Path:
+    """Move a store file with all that belongs to it out of the way; nothing of it is deleted."""
+    aside = path.with_name(f"{path.name}.damaged-{_stamp()}")
+    for ending in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            os.rename(f"{path}{ending}", f"{aside}{ending}")
+    return aside
+
+
 def _stand_in(path: Path, options: Options, damage: StoreDamaged) -> str:
     """Put the damaged file aside and the newest good backup in its place; what is said of it."""
     with Turnstile(path, timeout=options.lock_timeout).turn():
@@ -213,8 +222,7 @@ def _stand_in(path: Path, options: Options, damage: StoreDamaged) -> str:
                 source = open_backup(backup)
             except RecollectError:
                 continue
-            aside = path.with_name(f"{path.name}.damaged-{_stamp()}")
-            _move_aside(path, aside)
+            aside = set_aside(path)
             try:
                 write_backup(source, path)
             finally:
@@ -228,12 +236,6 @@ def _stand_in(path: Path, options: Options, damage: StoreDamaged) -> str:
         f"{damage.problem}, and no good backup is in {options.backups}",
         hint="`recollect doctor --salvage` reads what can still be read into a new store.",
     )
-
-
-def _move_aside(path: Path, aside: Path) -> None:
-    for ending in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.rename(f"{path}{ending}", f"{aside}{ending}")
 
 
 def _stamp() -> str:

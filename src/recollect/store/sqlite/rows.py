@@ -29,9 +29,7 @@ from ...model import (
 from ...policy.identity import state_hash
 from ...policy.query import index_words
 
-_TIMES = frozenset(
-    {"created_at", "updated_at", "accessed_at", "last_hit_at", "confirmed_at", "valid_from", "valid_to"}
-)
+_TIMES = frozenset({"created_at", "updated_at", "accessed_at", "last_hit_at", "confirmed_at", "valid_from", "valid_to"})
 _WORDS: dict[str, Callable[[str], object]] = {
     "kind": Kind,
     "scope": Scope,
@@ -92,9 +90,7 @@ def to_row(memory: Memory) -> list[Value]:
 def from_row(row: tuple[Any, ...]) -> Memory:
     """The memory that a row of `COLUMNS` holds."""
     try:
-        values = {
-            name: _from_column(name, held) for name, held in zip(COLUMNS, row, strict=False) if held is not None
-        }
+        values = {name: _from_column(name, held) for name, held in zip(COLUMNS, row, strict=False) if held is not None}
         return Memory(**values)
     except (ValueError, TypeError, InvalidInput) as error:
         raise StoreDamaged(f"memory {row[0]}", f"its row cannot be read ({error})") from error
@@ -142,9 +138,7 @@ def version_from(state: str, recorded_from: int, recorded_to: int) -> Version:
         memory = decode(Memory, cast(Json, json.loads(state)))
     except (ValueError, InvalidInput) as error:
         raise StoreDamaged("versions", f"a version cannot be read ({error})") from error
-    return Version(
-        memory=memory, recorded_from=from_micros(recorded_from), recorded_to=from_micros(recorded_to)
-    )
+    return Version(memory=memory, recorded_from=from_micros(recorded_from), recorded_to=from_micros(recorded_to))
 
 
 # --- What is derived from a memory's row ---------------------------------------------------------------------------
@@ -199,7 +193,7 @@ def unindex_memory(connection: apsw.Connection, memory_id: int, tally: Tally) ->
     for fields in connection.execute(
         "SELECT content, tags, files, source, kind FROM words WHERE rowid = ?", (memory_id,)
     ).fetchall():
-        tally.count(fields, -1)
+        tally.count(map(str, fields), -1)
     for statement in (
         "DELETE FROM words WHERE rowid = ?",
         "DELETE FROM memory_tags WHERE memory_id = ?",

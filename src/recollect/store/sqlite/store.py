@@ -102,9 +102,7 @@ class SqliteStore:
     def _before_commit(self, connection: apsw.Connection) -> None:
         """For stores that keep their content elsewhere: the last moment at which a write can still fail."""
 
-    def _replay(
-        self, connection: apsw.Connection, changes: tuple[Change, ...], actor: str, key: str
-    ) -> Receipt | None:
+    def _replay(self, connection: apsw.Connection, changes: tuple[Change, ...], actor: str, key: str) -> Receipt | None:
         row = connection.execute("SELECT request_hash, outcomes FROM requests WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
@@ -116,9 +114,7 @@ class SqliteStore:
         )
         return Receipt(outcomes=outcomes, replayed=True)
 
-    def _remember(
-        self, connection: apsw.Connection, key: str, request: str, receipt: Receipt, now: datetime
-    ) -> None:
+    def _remember(self, connection: apsw.Connection, key: str, request: str, receipt: Receipt, now: datetime) -> None:
         outcomes = canonical([[each.action, each.memory.id if each.memory else 0] for each in receipt.outcomes])
         connection.execute("DELETE FROM requests WHERE at < ?", (to_micros(now - REMEMBERED),))
         connection.execute(
@@ -160,10 +156,7 @@ class SqliteStore:
 
     def totals(self) -> dict[str, int]:
         with self._connections.reading() as connection:
-            return {
-                name: int(connection.execute(f"SELECT count(*) FROM {table}").get)
-                for name, table in _TOTALS
-            }
+            return {name: int(connection.execute(f"SELECT count(*) FROM {table}").get) for name, table in _TOTALS}
 
     def count(self, where: Where = ()) -> int:
         condition, values = where_sql(where)
@@ -289,7 +282,13 @@ class SqliteStore:
         self._connections.close()
 
 
-_TOTALS = (("memory", "memories"), ("version", "versions"), ("link", "links"), ("feedback", "feedback"), ("audit", "audit"))
+_TOTALS = (
+    ("memory", "memories"),
+    ("version", "versions"),
+    ("link", "links"),
+    ("feedback", "feedback"),
+    ("audit", "audit"),
+)
 _LIVE_SQL = ", ".join(f"'{status}'" for status in sorted(LIVE))
 _LINK_QUERIES: tuple[tuple[LinkKind | None, str], ...] = (
     (

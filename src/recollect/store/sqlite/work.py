@@ -135,8 +135,7 @@ class SqliteRows:
         for number, (label, members) in enumerate(clusters, start=1):
             self._connection.execute("INSERT INTO clusters (id, label) VALUES (?, ?)", (number, label))
             self._connection.executemany(
-                "INSERT INTO memory_clusters (memory_id, cluster_id)"
-                " SELECT id, ?2 FROM memories WHERE id = ?1",
+                "INSERT INTO memory_clusters (memory_id, cluster_id) SELECT id, ?2 FROM memories WHERE id = ?1",
                 [(member, number) for member in members],
             )
 
@@ -151,8 +150,7 @@ class SqliteRows:
         self._head = Head(entry.seq, entry.hash)
 
     def trim_audit(self, through: int) -> Head:
-        row = self._connection.execute("SELECT seq, hash FROM audit WHERE seq = ?", (through,)).fetchone()
-        base = Head(*row)
+        base = Head(through, str(self._connection.execute("SELECT hash FROM audit WHERE seq = ?", (through,)).get))
         self._connection.execute("DELETE FROM audit WHERE seq <= ?", (through,))
         write_head(self._connection, "audit_base", base)
         return base

@@ -1,0 +1,45 @@
+"""Reading what can still be read from a damaged store file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from ...errors import StoreDamaged
+from ...model import Memory
+from ...policy.identity import content_hash
+from .rows import SELECTED, read_memories
+
+_STEP = 1_000
+
+
+def salvaged(path: Path) -> Iterator[Memory | None]:
+    """Every memory of a damaged file that is still whole; None for each that is not.
+
+    Rows are asked for one by one, so that a bad page costs only the memories on it.
+    """
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        for number in range(1, _highest_id(connection) + 1):
+            try:
+                found = next(
+                    read_memories(connection, f"SELECT {SELECTED} FROM memories m WHERE m.id = ?", (number,)), None
+                )
+            except (apsw.Error, StoreDamaged):
+                yield None
+                continue
+            if found is not None:
+                yield found if content_hash(found.content) == found.content_hash else None
+
+
+def _highest_id(connection: apsw.Connection) -> int:
+    for sql in ("SELECT seq FROM sqlite_sequence WHERE name = 'memories'", "SELECT max(id) FROM memories"):
+        try:
+            found = connection.execute(sql).get
+        except apsw.Error:
+            continue
+        if isinstance(found, int):
+            return found
+    return 0

@@ -1,0 +1,85 @@
+"""The command line. Start-up is a promise: what a command does not need is not imported."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from ...errors import RecollectError
+
+EXIT_CODES = {
+    0: "done",
+    1: "a check found something wrong, or an unexpected error",
+    2: "the command or a value in it was wrong",
+    3: "no such memory, link, version or project",
+    4: "refused: memory is off, somebody else changed it, it is there already",
+    5: "the store could not be used: busy, full, read-only, damaged, too new",
+    130: "interrupted",
+}
+"""What the exit status of every command means."""
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run one command and exit with its status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given in (["--version"], ["-V"]):
+        from ... import __version__
+
+        print(f"recollect {__version__}")
+        sys.exit(0)
+    _speak_utf8()
+    sys.exit(_run(given))
+
+
+def _speak_utf8() -> None:
+    """Memories hold any script; what the locale says about the terminal must not make printing one fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _run(arguments: list[str]) -> int:
+    import click
+
+    from ...errors import RecollectError
+    from .app import app
+    from .terminal import report
+
+    try:
+        status: object = app.main(arguments, prog_name="recollect", standalone_mode=False)
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader has gone, as after `| head`; Python must not complain once more when it closes the stream.
+        sys.stderr.close()
+        return 0
+    except RecollectError as error:
+        report(error, as_json="--json" in arguments)
+        return exit_code(error)
+    except Exception as error:
+        report(error, as_json="--json" in arguments)
+        return 1
+    return status if isinstance(status, int) else 0
+
+
+def exit_code(error: RecollectError) -> int:
+    """The status that an error of the product ends a command with."""
+    from ... import errors
+
+    match error:
+        case errors.InvalidInput() | errors.ConfigError() | errors.BadFile() | errors.ProjectError():
+            return 2
+        case errors.NotFound():
+            return 3
+        case errors.Refused():
+            return 4
+        case errors.StoreError():
+            return 5
+    return 1
