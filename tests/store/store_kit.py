@@ -144,7 +144,7 @@ def faults(store: Store) -> list[str]:
     return [f"{check.name}: {check.detail}" for check in store.check() if not check.ok]
 
 
-# --- Random values -------------------------------------------------------------------------------------------------
+# --- Random values ----------------------------------------------------------------------------------------------------
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
 """Any text that can be stored: no NUL, no lone surrogate."""

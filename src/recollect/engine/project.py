@@ -219,7 +219,7 @@ def _recognise(place: _Place, *, home: Path, now: datetime) -> Project | None:
     if record is None or record.merged_into or _updated(record, place, config, now=now) != record:
         return None
     # Being known by its path is enough for a repository only while its id cannot be written.
-    if place.common and not config.id and (_foreign(record, config) or _is_writable(place.common)):
+    if place.common and not config.id and _is_writable(place.common):
         return None
     return _project(record, place, config.notes)
 
@@ -251,7 +251,7 @@ def _choose_folder(place: _Place, *, home: Path, now: datetime) -> _Choice:
         return _Choice(*_registration(here.id if here else own_id, place, home=home, now=now))
     # A readable registration that does not name this folder was moved elsewhere: its id is in use there.
     free_id = uuid.uuid4().hex if derived else own_id
-    return _Choice(_new(free_id, place, home=home, now=now), _problem_notes(home))
+    return _Choice(_new(free_id, place, home=home, now=now), _doubt_notes(place, [], home=home))
 
 
 def _choose_repository(
@@ -272,7 +272,7 @@ def _choose_repository(
     fresh = _new(uuid.uuid4().hex, place, home=home, now=now)
     if not join:
         return _Choice(replace(fresh, refused=tuple(record.id for record in matching)))
-    return _Choice(fresh, _problem_notes(home) + _doubt_notes(place, matching, home=home))
+    return _Choice(fresh, _doubt_notes(place, matching, home=home))
 
 
 def _mark(place: _Place, choice: _Choice, *, over: str, home: Path, now: datetime) -> _Choice:
@@ -296,8 +296,7 @@ def _mark(place: _Place, choice: _Choice, *, over: str, home: Path, now: datetim
 def _move(place: _Place, choice: _Choice, roots: _Roots, *, home: Path, now: datetime) -> Project:
     """Make `place` what was chosen, whatever it was before."""
     config = _read_config(place.common)
-    if place.common:
-        choice = _mark(place, choice, over=config.id, home=home, now=now)
+    choice = _mark(place, choice, over=config.id, home=home, now=now) if place.common else choice
     record = _updated(choice.record, place, config, now=now, roots=roots)
     _keep(record, place, home=home)
     return _project(record, place, choice.notes)
@@ -393,15 +392,14 @@ def _printable(text: str) -> str:
 
 
 def _doubt_notes(place: _Place, matching: list[Registered], *, home: Path) -> tuple[str, ...]:
-    """Why a new repository did not become a project one might have expected."""
-    before = [r for r in known(home) if place.common in (*r.git_dirs, *r.folders) or place.root in r.folders]
+    """Why what is registered anew did not become a project one might have expected."""
+    records = known(home)
+    broken = tuple(f"{record.folder / _FILE} is {record.problem}" for record in records if record.problem)
+    before = [r for r in records if place.common in (*r.git_dirs, *r.folders) or place.root in r.folders]
     why = "matches more than one project" if matching else "is new in a place that was known before"
     names = " or ".join(f"{record.name!r} ({record.folder.name})" for record in matching or before)
-    return (f"this repository {why} and starts empty; `recollect project rescue` makes it {names}",) if names else ()
-
-
-def _problem_notes(home: Path) -> tuple[str, ...]:
-    return tuple(f"{record.folder / _FILE} is {record.problem}" for record in known(home) if record.problem)
+    doubt = f"this repository {why} and starts empty; `recollect project rescue` makes it {names}"
+    return (*broken, doubt) if names else broken
 
 
 def _broken(record: Registered) -> ProjectError:
@@ -523,9 +521,10 @@ def _read(folder: Path) -> Registered:
         return _parsed(json.loads((folder / _FILE).read_bytes()), folder)
     except (FileNotFoundError, NotADirectoryError):
         return replace(nothing, problem="missing")
-    except OSError:
+    except (OSError, RecursionError):
+        # Too deep may be the file or our caller's stack: not the proof of damage that would set the file aside.
         return replace(nothing, problem="unreadable")
-    except (ValueError, RecursionError):
+    except ValueError:
         return replace(nothing, problem="damaged")
 
 

@@ -39,5 +39,5 @@ def state_hash(memory: Memory) -> str:
 
 def estimate_tokens(text: str) -> int:
     """About how many tokens a model spends on a text: four characters each, one for each wide character."""
-    wide = sum(1 for character in text if ord(character) >= 0x2E80)
+    wide = 0 if text.isascii() else sum(1 for character in text if ord(character) >= 0x2E80)
     return -(-(len(text) - wide) // 4) + wide

@@ -33,6 +33,7 @@ _MARKS = "\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0df
 _LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
 _CHUNK = re.compile(rf"(?P<run>[{_UNSPACED}]+)|(?P<word>{_LETTER}+(?:[_\-]+{_LETTER}+)*)")
 _CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_JOINTS = re.compile(r"[_\-]+")
 _ACCENTS = re.compile("[\u0300-\u036f]")
 # Names that are nothing but punctuation to a tokeniser, and are what people ask about.
 _SPELLED = (
@@ -270,13 +271,16 @@ def affordable(counts: Mapping[str, int], budget: int) -> tuple[tuple[str, ...],
 def _chunks(text: str) -> Iterator[re.Match[str]]:
     for pattern, spelled in _SPELLED:
         text = pattern.sub(spelled, text)
-    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    return _CHUNK.finditer(unicodedata.normalize("NFKC", bare))
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
+    return _CHUNK.finditer(text)
 
 
 def _parts(compound: str) -> list[str]:
     """A word as written, and what it is made of: `user_id` gives user, id, userid."""
-    atoms = [atom for atom in re.split(r"[_\-]+", compound) if atom]
+    if compound.isalpha() and compound.islower():  # most words; they have no parts
+        return [compound.casefold()[:WORD_LENGTH]]
+    atoms = _JOINTS.split(compound)
     found = []
     for atom in atoms:
         found.append(atom.casefold()[:WORD_LENGTH])

@@ -78,29 +78,36 @@ class Asking:
     statistics: WordStatistics
 
 
-Factor = Callable[[WordMatch, Asking], Why]
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One named influence on a memory's place: what it is worth, and, for those who ask, what that was made from."""
 
-
-def _words(match: WordMatch, asking: Asking) -> Why:
-    rarest_first = sorted(match.counts, key=lambda word: (asking.statistics.holding.get(word, 0), word))
-    relevance = word_relevance(match.counts, match.length, asking.statistics)
-    return Why(factor="words", value=relevance, detail=", ".join(rarest_first))
-
-
-def _score(match: WordMatch, asking: Asking) -> Why:
-    return Why(factor="score", value=score_weight(match.memory.score), detail=f"score {match.memory.score:+d}")
-
-
-def _recency(match: WordMatch, asking: Asking) -> Why:
-    since = last_used(match.memory)
-    days = age_days(since, asking.now)
-    word = "last hit" if match.memory.last_hit_at else "created"
-    return Why(factor="recency", value=recency_weight(since, asking.now), detail=f"{word} {days:.0f} days ago")
+    name: str
+    value: Callable[[WordMatch, Asking], float]
+    detail: Callable[[WordMatch, Asking], str]
 
 
 def last_used(memory: Memory) -> datetime:
     """The moment recency counts from: the last hit, else creation."""
     return memory.last_hit_at or memory.created_at
+
+
+def _words_detail(match: WordMatch, asking: Asking) -> str:
+    return ", ".join(sorted(match.counts, key=lambda word: (asking.statistics.holding.get(word, 0), word)))
+
+
+def _recency_detail(match: WordMatch, asking: Asking) -> str:
+    word = "last hit" if match.memory.last_hit_at else "created"
+    return f"{word} {age_days(last_used(match.memory), asking.now):.0f} days ago"
+
+
+WORDS = Factor(
+    "words", lambda match, asking: word_relevance(match.counts, match.length, asking.statistics), _words_detail
+)
+SCORE = Factor(
+    "score", lambda match, _: score_weight(match.memory.score), lambda match, _: f"score {match.memory.score:+d}"
+)
+RECENCY = Factor("recency", lambda match, asking: recency_weight(last_used(match.memory), asking.now), _recency_detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,7 @@ class Profile:
     factors: tuple[Factor, ...]
 
 
-KOSHI = Profile("koshi", (_words, _score, _recency))
+KOSHI = Profile("koshi", (WORDS, SCORE, RECENCY))
 """BM25 times reinforcement times recency; the model that asks is the semantic layer."""
 
 PROFILES: dict[str, Profile] = {KOSHI.name: KOSHI}
@@ -119,11 +126,14 @@ PROFILES: dict[str, Profile] = {KOSHI.name: KOSHI}
 
 def rank(matches: Iterable[WordMatch], profile: Profile, *, asking: Asking, limit: int) -> tuple[Hit, ...]:
     """The best hits under a profile, each with its reasons. Equals are ordered newest first, then by uid."""
-    hits = [_hit(match, profile, asking) for match in matches]
-    hits.sort(key=lambda hit: (-hit.score, -hit.memory.created_at.timestamp(), hit.memory.uid))
-    return tuple(hits[:limit])
+    scored = [(match, [factor.value(match, asking) for factor in profile.factors]) for match in matches]
+    scored.sort(key=lambda each: (-math.prod(each[1]), -each[0].memory.created_at.timestamp(), each[0].memory.uid))
+    return tuple(_hit(match, values, profile, asking) for match, values in scored[:limit])
 
 
-def _hit(match: WordMatch, profile: Profile, asking: Asking) -> Hit:
-    why = tuple(factor(match, asking) for factor in profile.factors)
-    return Hit(memory=match.memory, score=math.prod(each.value for each in why), why=why)
+def _hit(match: WordMatch, values: list[float], profile: Profile, asking: Asking) -> Hit:
+    why = tuple(
+        Why(factor=factor.name, value=value, detail=factor.detail(match, asking))
+        for factor, value in zip(profile.factors, values, strict=True)
+    )
+    return Hit(memory=match.memory, score=math.prod(values), why=why)

@@ -55,10 +55,12 @@ class Rows(Protocol):
     def twin(self, memory: Memory) -> Memory | None:
         """The memory that holds the place this one would take: same words, scope and owner, equally trusted or not."""
 
-    def insert(self, memory: Memory) -> Memory:
+    def insert(self, memory: Memory, state: str) -> Memory:
         """Store a new memory under its id, or under a new one if it has none; return it as stored."""
 
-    def replace(self, memory: Memory) -> None: ...
+    def replace(self, before: Memory, after: Memory, state: str) -> None:
+        """Write what a memory has become over what it was."""
+
     def add_version(self, memory_id: MemoryId, version: Version) -> None: ...
     def occupying(self) -> list[Memory]: ...
     def put_link(self, link: Link) -> None: ...
@@ -137,8 +139,9 @@ class Work:
         if existing is not None:
             after = repeated(existing, change.memory, change.on_duplicate, self._now)
             return self._store("reinforce", existing, after, detail={"duplicate": True})
-        memory = self._rows.insert(replace(change.memory, id=UNSAVED))
-        self._log("add", memory, detail={"kind": memory.kind.value, "origin": memory.origin.value})
+        state = state_hash(change.memory)
+        memory = self._rows.insert(replace(change.memory, id=UNSAVED), state)
+        self._log("add", memory, state, detail={"kind": memory.kind.value, "origin": memory.origin.value})
         return Outcome(action="add", memory=memory)
 
     def _revise(self, change: Revise) -> Outcome:
@@ -175,14 +178,19 @@ class Work:
             raise InvalidInput("target", "a memory cannot be linked to itself")
         made = replace(link, created_at=link.created_at or self._now, updated_at=link.updated_at or self._now)
         self._rows.put_link(made)
-        self._log("link", memory, detail={"kind": link.kind.value, "to": target.uid, "weight": link.weight})
+        self._log(
+            "link",
+            memory,
+            state_hash(memory),
+            detail={"kind": link.kind.value, "to": target.uid, "weight": link.weight},
+        )
         return Outcome(action="link", memory=memory, link=made)
 
     def _disconnect(self, change: Disconnect) -> Outcome:
         memory, target = self._memory(change.memory), self._memory(change.target)
         if not self._rows.drop_link(memory.id, change.kind, target.id):
             raise NotFound("link", f"{memory.ref} {change.kind} {target.ref}")
-        self._log("unlink", memory, detail={"kind": change.kind.value, "to": target.uid})
+        self._log("unlink", memory, state_hash(memory), detail={"kind": change.kind.value, "to": target.uid})
         return Outcome(action="unlink", memory=memory)
 
     def _rate(self, change: Rate) -> Outcome:
@@ -201,13 +209,13 @@ class Work:
             self._rows.add_version(stored.id, version)
         for verdict in change.feedback:
             self._rows.add_feedback(verdict)
-        self._log("put", stored, detail={"version": stored.version, "known": there is not None})
+        self._log("put", stored, state_hash(stored), detail={"version": stored.version, "known": there is not None})
         return Outcome(action="put", memory=stored)
 
     def _put_new(self, wanted: Memory) -> Memory:
         self._refuse_twin(wanted)
         taken = wanted.id != UNSAVED and self._rows.get(wanted.id) is not None
-        return self._rows.insert(replace(wanted, id=UNSAVED) if taken else wanted)
+        return self._rows.insert(replace(wanted, id=UNSAVED) if taken else wanted, state_hash(wanted))
 
     def _put_over(self, there: Memory, wanted: Memory) -> Memory:
         """The state that was there becomes a version, so that nothing is lost whichever of the two was newer."""
@@ -215,7 +223,7 @@ class Work:
         self._refuse_twin(after)
         until = max(self._now, there.updated_at)
         self._rows.add_version(there.id, Version(memory=there, recorded_from=there.updated_at, recorded_to=until))
-        self._rows.replace(after)
+        self._rows.replace(there, after, state_hash(after))
         return after
 
     def _refuse_twin(self, memory: Memory) -> None:
@@ -244,11 +252,12 @@ class Work:
         self._rows.add_version(
             before.id, Version(memory=before, recorded_from=before.updated_at, recorded_to=after.updated_at)
         )
-        self._rows.replace(after)
-        self._log(action, after, detail=detail)
+        state = state_hash(after)
+        self._rows.replace(before, after, state)
+        self._log(action, after, state, detail=detail)
         return Outcome(action=action, memory=after)
 
-    def _log(self, action: str, memory: Memory | None = None, *, detail: Json) -> None:
+    def _log(self, action: str, memory: Memory | None = None, state: str = "", *, detail: Json) -> None:
         entry = chained(
             self._head,
             at=self._now,
@@ -256,7 +265,7 @@ class Work:
             action=action,
             uid=memory.uid if memory else "",
             detail=detail,
-            state=state_hash(memory) if memory else "",
+            state=state,
         )
         self._rows.append_audit(entry)
         self._head = Head(entry.seq, entry.hash)

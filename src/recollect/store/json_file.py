@@ -19,7 +19,7 @@ import apsw
 from ..codec import decode, encode
 from ..errors import InvalidInput, RecollectError, StoreDamaged, StoreError, StoreFull, StoreInUse, StoreTooNew
 from ..model import AuditEntry, Feedback, Json, Memory, MemoryId, Version
-from ..policy.identity import content_hash, estimate_tokens, fingerprint
+from ..policy.identity import content_hash, estimate_tokens, fingerprint, state_hash
 from .audit import Head
 from .contract import Options
 from .sqlite.connect import Connections, require_engine, translated
@@ -134,7 +134,7 @@ def _load(connections: Connections, document: Mapping[str, Json], where: str) ->
         with connections.writing() as connection:
             rows = SqliteRows(connection)
             for data in _items(document, "memories"):
-                rows.insert(_with_hashes(decode(Memory, data)))
+                _insert(rows, _with_hashes(decode(Memory, data)))
             for data in _items(document, "versions"):
                 version = decode(Version, data)
                 rows.add_version(version.memory.id, version)
@@ -146,6 +146,10 @@ def _load(connections: Connections, document: Mapping[str, Json], where: str) ->
             _load_audit(connection, document)
     except (InvalidInput, apsw.ConstraintError, TypeError, ValueError) as error:
         raise StoreDamaged(where, f"holds something that cannot be read ({error})") from error
+
+
+def _insert(rows: SqliteRows, memory: Memory) -> None:
+    rows.insert(memory, state_hash(memory))
 
 
 def _load_tables(connection: apsw.Connection, document: Mapping[str, Json]) -> None:

@@ -6,7 +6,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from enum import StrEnum
+from typing import Any, TypeAlias, cast
 
 import apsw
 
@@ -29,13 +30,12 @@ from ...model import (
 from ...policy.identity import state_hash
 from ...policy.query import index_words
 
+Value: TypeAlias = int | float | str | None
+
 _TIMES = frozenset({"created_at", "updated_at", "accessed_at", "last_hit_at", "confirmed_at", "valid_from", "valid_to"})
-_WORDS: dict[str, Callable[[str], object]] = {
-    "kind": Kind,
-    "scope": Scope,
-    "status": Status,
-    "origin": Origin,
-    "source": Source,
+_WORDS: dict[str, dict[str, StrEnum]] = {
+    name: {word.value: word for word in words}
+    for name, words in (("kind", Kind), ("scope", Scope), ("status", Status), ("origin", Origin), ("source", Source))
 }
 _LISTS: dict[str, type] = {"provenance": Provenance, "reinforcements": Reinforcement, "anchors": Anchor}
 _PLAIN_LISTS = frozenset({"tags", "triggers", "message_range"})
@@ -54,45 +54,61 @@ _STORED = (*COLUMNS, "owner", "state_hash")
 _INSERT = f"INSERT INTO memories ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _STORED[1:])} WHERE id = ?"
 
-Value = None | int | float | str
+
+def _to_json(held: object) -> str:
+    return canonical(encode(held))
 
 
-def _to_column(name: str, held: Any) -> Value:
-    if held is None or held == ():
-        return None
-    if name in _TIMES:
-        return to_micros(held)
-    if name in _LISTS or name in _PLAIN_LISTS or name in ("procedure", "payload"):
-        return canonical(encode(held))
-    return cast(Value, held)
+def _values_of(kind: type) -> Callable[[str], object]:
+    def decode_values(text: str) -> object:
+        return tuple(decode(kind, item) for item in json.loads(text))
+
+    return decode_values
 
 
-def _from_column(name: str, held: Any) -> Any:
-    if name in _TIMES:
-        return from_micros(held)
-    if name in _WORDS:
-        return _WORDS[name](held)
-    if name in _LISTS:
-        return tuple(decode(_LISTS[name], item, name) for item in json.loads(held))
-    if name in _PLAIN_LISTS:
-        return tuple(json.loads(held))
-    if name == "procedure":
-        return decode(Procedure, json.loads(held), name)
-    return json.loads(held) if name == "payload" else held
+def _plain_values(text: str) -> object:
+    return tuple(json.loads(text))
 
 
-def to_row(memory: Memory) -> list[Value]:
+def _procedure(text: str) -> object:
+    return decode(Procedure, json.loads(text))
+
+
+_WRITERS: dict[str, Callable[[Any], Value]] = {
+    **dict.fromkeys(_TIMES, to_micros),
+    **dict.fromkeys((*_LISTS, *_PLAIN_LISTS, "procedure", "payload"), _to_json),
+}
+_READERS: dict[str, Callable[[Any], object]] = {
+    **dict.fromkeys(_TIMES, from_micros),
+    **{name: words.__getitem__ for name, words in _WORDS.items()},
+    **{name: _values_of(kind) for name, kind in _LISTS.items()},
+    **dict.fromkeys(_PLAIN_LISTS, _plain_values),
+    "procedure": _procedure,
+    "payload": json.loads,
+}
+_COLUMN_WRITERS = [(name, _WRITERS.get(name)) for name in COLUMNS]
+_COLUMN_READERS = [(name, _READERS.get(name)) for name in COLUMNS]
+
+
+def to_row(memory: Memory, state: str) -> list[Value]:
     """The values of a memory's row, in the order of the stored columns."""
-    row = [_to_column(name, getattr(memory, name)) for name in COLUMNS]
-    return [*row, memory.owner, state_hash(memory)]
+    row: list[Value] = []
+    for name, write in _COLUMN_WRITERS:
+        held = getattr(memory, name)
+        row.append(None if held is None or held == () else write(held) if write else held)
+    return [*row, memory.owner, state]
 
 
 def from_row(row: tuple[Any, ...]) -> Memory:
     """The memory that a row of `COLUMNS` holds."""
     try:
-        values = {name: _from_column(name, held) for name, held in zip(COLUMNS, row, strict=False) if held is not None}
+        values: dict[str, Any] = {
+            name: read(held) if read else held
+            for (name, read), held in zip(_COLUMN_READERS, row, strict=False)
+            if held is not None
+        }
         return Memory(**values)
-    except (ValueError, TypeError, InvalidInput) as error:
+    except (ValueError, KeyError, TypeError, InvalidInput) as error:
         raise StoreDamaged(f"memory {row[0]}", f"its row cannot be read ({error})") from error
 
 
@@ -105,18 +121,18 @@ def read_memories(
         yield from_row(row)
 
 
-def insert_row(connection: apsw.Connection, memory: Memory) -> int:
+def insert_row(connection: apsw.Connection, memory: Memory, state: str) -> int:
     """Store a memory's row; an id of 0 takes the next free one. Returns the id."""
-    row = to_row(memory)
+    row = to_row(memory, state)
     if not row[0]:
         row[0] = None
     connection.execute(_INSERT, row)
     return connection.last_insert_rowid()
 
 
-def update_row(connection: apsw.Connection, memory: Memory) -> None:
+def update_row(connection: apsw.Connection, memory: Memory, state: str) -> None:
     """Write a memory over the row it has."""
-    connection.execute(_UPDATE, [*to_row(memory)[1:], memory.id])
+    connection.execute(_UPDATE, [*to_row(memory, state)[1:], memory.id])
 
 
 def version_row(memory_id: int, version: Version) -> list[Value]:

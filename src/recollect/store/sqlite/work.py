@@ -68,17 +68,16 @@ class SqliteRows:
             read_memories(self._connection, f"SELECT {SELECTED} FROM memories m WHERE {condition}", values), None
         )
 
-    def insert(self, memory: Memory) -> Memory:
-        stored = replace(memory, id=MemoryId(insert_row(self._connection, memory)))
+    def insert(self, memory: Memory, state: str) -> Memory:
+        stored = replace(memory, id=MemoryId(insert_row(self._connection, memory, state)))
         index_memory(self._connection, stored, self._tally)
         return stored
 
-    def replace(self, memory: Memory) -> None:
-        before = self.get(memory.id)
-        update_row(self._connection, memory)
-        if before is None or not indexed_alike(before, memory):
-            unindex_memory(self._connection, memory.id, self._tally)
-            index_memory(self._connection, memory, self._tally)
+    def replace(self, before: Memory, after: Memory, state: str) -> None:
+        update_row(self._connection, after, state)
+        if not indexed_alike(before, after):
+            unindex_memory(self._connection, after.id, self._tally)
+            index_memory(self._connection, after, self._tally)
 
     def add_version(self, memory_id: MemoryId, version: Version) -> None:
         self._connection.execute(

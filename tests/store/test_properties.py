@@ -1,0 +1,436 @@
+"""Properties of what is stored: nothing is lost in writing it down, and no sequence of changes leaves a fault."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+from store_kit import (
+    AGAIN,
+    ENGINES,
+    MEMORY,
+    NOW,
+    Engine,
+    add,
+    anchors,
+    apply,
+    contents,
+    counts,
+    everything,
+    faults,
+    held,
+    maybe_moments,
+    maybe_texts,
+    memories,
+    memory,
+    moments,
+    names,
+    only,
+    payloads,
+    procedures,
+    provenances,
+    shares,
+    texts,
+    tuples_of,
+)
+
+from recollect.codec import canonical, decode, encode, from_iso, from_micros, to_iso, to_micros
+from recollect.errors import DuplicateMemory, InvalidText, NotFound
+from recollect.model import (
+    OCCUPYING,
+    Add,
+    AuditEntry,
+    Change,
+    Clear,
+    Connect,
+    Disconnect,
+    Draft,
+    Edit,
+    Feedback,
+    Json,
+    Kind,
+    Link,
+    LinkKind,
+    Mark,
+    Memory,
+    MemoryId,
+    Put,
+    Rate,
+    Regroup,
+    Retag,
+    Revise,
+    Signals,
+    Status,
+    Uid,
+    Version,
+    Weigh,
+)
+from recollect.policy.admit import Limits, admit
+from recollect.policy.identity import fingerprint, state_hash
+from recollect.store import Store
+
+# --- Written down and read back --------------------------------------------------------------------------------------
+
+ids = st.integers(1, 2**63 - 1).map(MemoryId)
+amounts = st.floats(-1, 1)
+signals = st.builds(
+    Signals,
+    importance=amounts,
+    confidence=amounts,
+    strength=counts,
+    score=counts,
+    access=counts,
+    hit=st.booleans(),
+    confirm=st.booleans(),
+)
+edits = st.builds(
+    Edit,
+    content=st.none() | names,
+    kind=st.none() | st.sampled_from(Kind),
+    importance=st.none() | shares,
+    tags=st.none() | tuples_of(names),
+    anchors=st.none() | tuples_of(anchors),
+    triggers=st.none() | tuples_of(texts),
+    procedure=st.none() | procedures,
+    season=maybe_texts,
+    valid_from=maybe_moments,
+    valid_to=maybe_moments,
+    clear=tuples_of(st.sampled_from(["procedure", "season", "valid_from", "valid_to"]), unique=True),
+)
+links = st.builds(
+    Link,
+    memory=ids,
+    kind=st.sampled_from(LinkKind),
+    target=ids | texts,
+    weight=shares,
+    made_by=texts,
+    created_at=maybe_moments,
+    updated_at=maybe_moments,
+)
+versions = st.builds(Version, memory=memories, recorded_from=moments, recorded_to=moments)
+verdicts = st.builds(Feedback, uid=names.map(Uid), helpful=st.booleans(), at=moments, actor=texts, note=texts)
+entries = st.builds(
+    AuditEntry,
+    seq=st.integers(1, 2**62),
+    at=moments,
+    actor=texts,
+    action=texts,
+    uid=texts,
+    detail=payloads,
+    state=texts,
+    prev=texts,
+    hash=texts,
+)
+changes: dict[type, st.SearchStrategy[Any]] = {
+    Add: st.builds(Add, memory=memories, on_duplicate=signals),
+    Revise: st.builds(
+        Revise,
+        id=ids,
+        edit=edits,
+        provenance=st.none() | provenances,
+        expected_version=st.none() | st.integers(1, 9),
+    ),
+    Weigh: st.builds(Weigh, id=ids, signals=signals, action=texts),
+    Mark: st.builds(Mark, id=ids, status=st.sampled_from(Status), superseded_by=st.none() | names.map(Uid)),
+    Retag: st.builds(Retag, id=ids, add=tuples_of(texts), remove=tuples_of(texts)),
+    Connect: st.builds(Connect, link=links),
+    Disconnect: st.builds(Disconnect, memory=ids, kind=st.sampled_from(LinkKind), target=ids),
+    Rate: st.builds(Rate, id=ids, helpful=st.booleans(), signals=signals, note=texts),
+    Put: st.builds(Put, memory=memories, history=tuples_of(versions), feedback=tuples_of(verdicts)),
+    Regroup: st.builds(Regroup, clusters=tuples_of(st.tuples(texts, tuples_of(ids)))),
+    Clear: st.builds(Clear),
+}
+VALUES: dict[type, st.SearchStrategy[Any]] = {
+    Memory: memories,
+    Version: versions,
+    Feedback: verdicts,
+    AuditEntry: entries,
+    **changes,
+}
+
+
+def through_json(value: Json) -> Json:
+    """What comes back of a value that was written to a file."""
+    text = canonical(value)
+    text.encode("utf-8")
+    back: Json = json.loads(text)
+    return back
+
+
+@pytest.mark.row("J8", "classification", "source", "lifecycle", "trust")
+@pytest.mark.parametrize("kind", VALUES, ids=lambda kind: kind.__name__)
+@given(data=st.data())
+@settings(max_examples=settings().max_examples // 2)
+def test_every_value_is_read_back_as_it_was_written(kind: type, data: st.DataObject) -> None:
+    """Encoding, JSON text and decoding together change nothing, with defaults left out or spelled out."""
+    value = data.draw(VALUES[kind])
+    assert decode(kind, through_json(encode(value))) == value
+    assert decode(kind, through_json(encode(value, complete=True))) == value
+
+
+def test_every_kind_of_change_is_among_those_tried() -> None:
+    """A new kind of change joins these properties when it joins the union."""
+    assert set(changes) == set(Change.__args__)
+
+
+@given(moments)
+def test_moments_are_kept_to_the_microsecond(moment: Any) -> None:
+    """Both forms of a moment lead back to it, and order like it."""
+    assert from_micros(to_micros(moment)) == moment == from_iso(to_iso(moment))
+    later = moment + timedelta(microseconds=1)
+    assert to_micros(later) == to_micros(moment) + 1
+    assert to_iso(later) > to_iso(moment)
+
+
+@given(memories)
+def test_what_identifies_a_state_survives_being_written(value: Memory) -> None:
+    """The hash of a state is the same before and after, and another state has another hash."""
+    assert state_hash(decode(Memory, through_json(encode(value)))) == state_hash(value)
+    assert state_hash(replace(value, content=value.content + "x")) != state_hash(value)
+    assert state_hash(replace(value, score=value.score + 1)) != state_hash(value)
+
+
+# --- Into a store and out of it --------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("J9", "origins", "chain")
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@given(wanted=st.lists(memories, min_size=1, max_size=3, unique_by=lambda each: fingerprint(each.content)))
+@settings(max_examples=settings().max_examples // 2)
+def test_any_memory_survives_any_store(engine: Engine, wanted: list[Memory]) -> None:
+    """Whatever its fields hold, a memory comes back equal, also after the store was opened again."""
+    with TemporaryDirectory() as folder:
+        store = engine.open(Path(folder))
+        stored = [only(apply(store, Put(memory=each))) for each in wanted]
+        assert [replace(each, id=before.id) for each, before in zip(stored, wanted, strict=True)] == wanted
+        assert [store.get(each.id) for each in stored] == [store.by_uid(each.uid) for each in stored] == stored
+        assert faults(store) == []
+        if engine.lasts:
+            store.close()
+            store = engine.open(Path(folder))
+            assert [store.get(each.id) for each in stored] == stored
+            assert faults(store) == []
+        store.close()
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@given(said=st.lists(st.text(max_size=200), min_size=1, max_size=4))
+@settings(max_examples=settings().max_examples // 2)
+def test_any_text_that_is_admitted_survives_any_store(engine: Engine, said: list[str]) -> None:
+    """What the door lets in comes out again letter by letter, and what it keeps out is told."""
+    admitted = []
+    for text in said:
+        try:
+            admitted.append(admit(Draft(content=text), Limits()).content)
+        except InvalidText:
+            assert not text.strip() or "\x00" in text or any("\ud800" <= each <= "\udfff" for each in text)
+    with TemporaryDirectory() as folder:
+        store = engine.open(Path(folder))
+        expected: dict[str, str] = {}
+        for text in admitted:
+            expected.setdefault(fingerprint(text), text)
+            assert add(store, text).content == expected[fingerprint(text)]
+        if engine.lasts:
+            store.close()
+            store = engine.open(Path(folder))
+        assert sorted(contents(store.query())) == sorted(expected.values())
+        assert faults(store) == []
+        store.close()
+
+
+# --- Any sequence of changes -----------------------------------------------------------------------------------------
+
+few_words = st.lists(st.sampled_from(["cache", "Build", "user_id", "naïve", "数据库"]), min_size=1, max_size=3).map(
+    " ".join
+)
+few_tags = st.lists(st.sampled_from(["a", "b", "c"]), max_size=2, unique=True).map(tuple)
+statuses = st.sampled_from(Status)
+
+
+class Life(RuleBasedStateMachine):
+    """A store in memory beside the plainest model of one: what each memory says, and its status, tags and version."""
+
+    memories: Bundle[MemoryId] = Bundle("memories")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.store: Store = MEMORY.open(Path())
+        self.model: dict[MemoryId, tuple[str, Status, tuple[str, ...], int]] = {}
+        self.links: set[tuple[MemoryId, LinkKind, MemoryId]] = set()
+        self.verdicts = 0
+        self.now = NOW
+
+    def teardown(self) -> None:
+        self.store.close()
+
+    def twin(self, content: str, status: Status, but: MemoryId | None = None) -> MemoryId | None:
+        """Who holds the place that these words would take."""
+        if status not in OCCUPYING:
+            return None
+        withheld = status is Status.QUARANTINED
+        for number, (said, held_status, _, _) in self.model.items():
+            same = fingerprint(said) == fingerprint(content)
+            placed = held_status in OCCUPYING and (held_status is Status.QUARANTINED) == withheld
+            if same and placed and number != but:
+                return number
+        return None
+
+    def change(self, number: MemoryId, change: Change, **new: Any) -> None:
+        """Carry out a change of one memory, which the model says is allowed or is not."""
+        content, status, tags, version = self.model[number]
+        after = (new.get("content", content), new.get("status", status), new.get("tags", tags), version + 1)
+        moved = after[0] != content or after[1] is not status
+        if moved and self.twin(after[0], after[1], but=number) is not None:
+            before = everything(self.store)
+            with pytest.raises(DuplicateMemory):
+                apply(self.store, change, now=self.now)
+            assert everything(self.store) == before
+            return
+        assert only(apply(self.store, change, now=self.now)).version == version + 1
+        self.model[number] = after
+
+    @initialize(hours=st.integers(-3, 3))
+    def start(self, hours: int) -> None:
+        """The clock starts somewhere."""
+        self.now += timedelta(hours=hours)
+
+    @rule(target=memories, content=few_words, tags=few_tags, withheld=st.booleans())
+    def add(self, content: str, tags: tuple[str, ...], withheld: bool) -> MemoryId:
+        """A new memory, or one more time an old one."""
+        status = Status.QUARANTINED if withheld else Status.CONFIRMED
+        twin = self.twin(content, status)
+        fresh = memory(content, tags=tags, status=status)
+        receipt = apply(self.store, Add(memory=fresh, on_duplicate=AGAIN), now=self.now)
+        stored = only(receipt)
+        if twin is None:
+            assert receipt.outcomes[0].action == "add"
+            self.model[stored.id] = (content, status, tags, 1)
+        else:
+            assert (receipt.outcomes[0].action, stored.id) == ("reinforce", twin)
+            said, known, had, version = self.model[twin]
+            self.model[twin] = (said, known, had, version + 1)
+        return stored.id
+
+    @rule(number=memories, content=few_words)
+    def revise(self, number: MemoryId, content: str) -> None:
+        """New words in place."""
+        self.change(number, Revise(id=number, edit=Edit(content=content)), content=content)
+
+    @rule(number=memories, score=st.integers(-9, 9))
+    def weigh(self, number: MemoryId, score: int) -> None:
+        """Another score."""
+        before = held(self.store, number).score
+        self.change(number, Weigh(id=number, signals=Signals(score=score)))
+        assert held(self.store, number).score == before + score
+
+    @rule(number=memories, status=statuses)
+    def mark(self, number: MemoryId, status: Status) -> None:
+        """Another status, or the same one, which changes nothing."""
+        if self.model[number][1] is status:
+            assert apply(self.store, Mark(id=number, status=status)).outcomes[0].action == "unchanged"
+        else:
+            self.change(number, Mark(id=number, status=status), status=status)
+
+    @rule(number=memories, more=few_tags, less=few_tags)
+    def retag(self, number: MemoryId, more: tuple[str, ...], less: tuple[str, ...]) -> None:
+        """Other tags, or the same ones, which changes nothing."""
+        tags = self.model[number][2]
+        after = tuple(tag for tag in dict.fromkeys((*tags, *more)) if tag not in less)
+        change = Retag(id=number, add=more, remove=less)
+        if after == tags:
+            assert apply(self.store, change).outcomes[0].action == "unchanged"
+        else:
+            self.change(number, change, tags=after)
+
+    @rule(one=memories, two=memories, kind=st.sampled_from([LinkKind.RELATES_TO, LinkKind.CONTRADICTS]))
+    def connect(self, one: MemoryId, two: MemoryId, kind: LinkKind) -> None:
+        """A link, new or once more."""
+        if one != two:
+            apply(self.store, Connect(link=Link(memory=one, kind=kind, target=two)), now=self.now)
+            self.links.add((one, kind, two))
+
+    @rule(data=st.data())
+    def disconnect(self, data: st.DataObject) -> None:
+        """One link less."""
+        if self.links:
+            one, kind, two = data.draw(st.sampled_from(sorted(self.links)))
+            apply(self.store, Disconnect(memory=one, kind=kind, target=two), now=self.now)
+            self.links.remove((one, kind, two))
+
+    @rule(number=memories, helpful=st.booleans())
+    def rate(self, number: MemoryId, helpful: bool) -> None:
+        """A verdict, each at a moment of its own."""
+        self.now += timedelta(minutes=1)
+        self.change(number, Rate(id=number, helpful=helpful, signals=Signals(strength=1)))
+        self.verdicts += 1
+
+    @rule(number=memories)
+    def put_back(self, number: MemoryId) -> None:
+        """The first state once more, as undoing does it."""
+        history = self.store.history(number)
+        if history:
+            first = history[0].memory
+            self.change(number, Put(memory=first), content=first.content, status=first.status, tags=first.tags)
+
+    @rule(number=memories, content=few_words)
+    def fail(self, number: MemoryId, content: str) -> None:
+        """A request whose last change is refused leaves nothing behind."""
+        before = everything(self.store)
+        wanted: list[Change] = [
+            Weigh(id=number, signals=Signals(score=1)),
+            Put(memory=memory(f"{content} that nobody says")),
+            Retag(id=number, add=("failed",)),
+            Disconnect(memory=number, kind=LinkKind.DERIVED_FROM, target=number),
+        ]
+        with pytest.raises(NotFound):
+            apply(self.store, *wanted, now=self.now)
+        assert everything(self.store) == before
+
+    @rule(number=consumes(memories))
+    def clear(self, number: MemoryId) -> None:
+        """Everything is forgotten."""
+        apply(self.store, Clear(), now=self.now)
+        for each, (content, status, tags, version) in self.model.items():
+            if status is not Status.FORGOTTEN:
+                self.model[each] = (content, Status.FORGOTTEN, tags, version + 1)
+
+    @rule(hours=st.integers(-5, 5))
+    def pass_time(self, hours: int) -> None:
+        """The clock goes on, or is set back."""
+        self.now += timedelta(hours=hours)
+
+    @invariant()
+    def the_store_is_sound(self) -> None:
+        """Every check holds and the audit accounts for every memory."""
+        assert faults(self.store) == []
+        assert self.store.verify_audit() == ()
+
+    @invariant()
+    def the_store_holds_what_the_model_holds(self) -> None:
+        """The same memories in the same states, with all their versions, and the same counts."""
+        actual = {
+            each.id: (each.content, each.status, each.tags, each.version) for each in self.store.query(limit=None)
+        }
+        assert actual == self.model
+        totals = self.store.totals()
+        assert totals["memory"] == len(self.model) == self.store.count()
+        assert totals["version"] == sum(version - 1 for *_, version in self.model.values())
+        assert (totals["link"], totals["feedback"]) == (len(self.links), self.verdicts)
+        live = [
+            tags for _, status, tags, _ in self.model.values() if status.value in ("candidate", "confirmed", "pinned")
+        ]
+        assert {tag.name: tag.count for tag in self.store.tags()} == {
+            name: sum(name in tags for tags in live) for tags in live for name in tags
+        }
+
+
+TestLife = Life.TestCase
+TestLife.settings = settings(max_examples=max(25, settings().max_examples // 3), stateful_step_count=25)
