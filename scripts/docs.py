@@ -11,10 +11,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import coverage_table
+import reference_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/commands.md": reference_pages.commands,
     "docs/coverage.md": coverage_table.render,
+    "docs/settings.md": reference_pages.settings,
 }
 
 

@@ -22,6 +22,7 @@ SOURCE = TESTS.parent / "src" / PACKAGE
 
 VALUES = {"model", "errors"}
 LAYERS: dict[str, set[str]] = {  # who may import whom; the layers of a package, or the modules at its root
+    "version": set(),
     "model": set(),
     "errors": set(),
     "codec": VALUES,
@@ -38,8 +39,8 @@ LAYERS: dict[str, set[str]] = {  # who may import whom; the layers of a package,
     "opening": VALUES | {"config", "engine", "store"},
     "aio": {"engine"},
     "testing": VALUES | {"config", "engine", "opening", "store", "embed", "judge"},
-    "surfaces": VALUES | {"codec", "config", "policy", "engine", "opening", "hosts", "evaluate"},
-    "__init__": VALUES | {"config", "engine", "opening", "aio"},
+    "surfaces": VALUES | {"version", "codec", "config", "policy", "engine", "opening", "testing", "hosts", "evaluate"},
+    "__init__": VALUES | {"version", "config", "engine", "opening", "aio"},
     "__main__": {"surfaces"},
 }
 

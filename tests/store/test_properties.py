@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 from store_kit import (
     AGAIN,
     ENGINES,
@@ -394,8 +394,8 @@ class Life(RuleBasedStateMachine):
             apply(self.store, *wanted, now=self.now)
         assert everything(self.store) == before
 
-    @rule(number=consumes(memories))
-    def clear(self, number: MemoryId) -> None:
+    @rule()
+    def clear(self) -> None:
         """Everything is forgotten."""
         apply(self.store, Clear(), now=self.now)
         for each, (content, status, tags, version) in self.model.items():
@@ -433,4 +433,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=max(25, settings().max_examples // 3), stateful_step_count=25)
+TestLife.settings = settings(max_examples=settings().max_examples, stateful_step_count=30)

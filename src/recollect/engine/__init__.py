@@ -31,7 +31,6 @@ from ..model import (
     Recall,
     Scope,
     Source,
-    Status,
     Tag,
     Version,
     Where,
@@ -204,7 +203,7 @@ class Recollect:
 
     def forget(self, ref: Ref) -> Memory:
         """Hide a memory from everything; `restore` brings it back."""
-        return write.mark(self._parts, ref, Status.FORGOTTEN)
+        return write.forget(self._parts, ref)
 
     def restore(self, ref: Ref) -> Memory:
         """Bring back a memory that was forgotten, archived or superseded."""
@@ -212,11 +211,11 @@ class Recollect:
 
     def pin(self, ref: Ref) -> Memory:
         """Keep a memory always at hand."""
-        return write.pin(self._parts, ref)
+        return write.pin(self._parts, ref, pinned=True)
 
     def unpin(self, ref: Ref) -> Memory:
         """Let a pinned memory be an ordinary one again."""
-        return write.unpin(self._parts, ref)
+        return write.pin(self._parts, ref, pinned=False)
 
     def tag(self, ref: Ref, *tags: str) -> Memory:
         """Add tags to a memory."""

@@ -126,26 +126,20 @@ def feedback(parts: Parts, ref: Ref, *, helpful: bool, note: str) -> Memory:
     return _one(parts, store, Rate(id=memory.id, helpful=helpful, signals=signals, note=clean))
 
 
-def mark(parts: Parts, ref: Ref, status: Status) -> Memory:
-    """Pin, unpin or forget a memory."""
+def forget(parts: Parts, ref: Ref) -> Memory:
+    """Hide a memory from everything."""
     store, memory = parts.find(ref)
-    return _one(parts, store, Mark(id=memory.id, status=status))
+    return _one(parts, store, Mark(id=memory.id, status=Status.FORGOTTEN))
 
 
-def pin(parts: Parts, ref: Ref) -> Memory:
-    """Keep a memory always at hand."""
+def pin(parts: Parts, ref: Ref, *, pinned: bool) -> Memory:
+    """Keep a memory always at hand, or let a pinned one be ordinary again; one that is not pinned stays as it is."""
     store, memory = parts.find(ref)
+    if not pinned and memory.status is not Status.PINNED:
+        return memory
     if not memory.active:
         raise InvalidInput("status", f"memory {memory.ref} is {memory.status}; restore it before pinning it")
-    return _one(parts, store, Mark(id=memory.id, status=Status.PINNED))
-
-
-def unpin(parts: Parts, ref: Ref) -> Memory:
-    """Let a pinned memory be an ordinary one again; any other stays as it is."""
-    store, memory = parts.find(ref)
-    if memory.status is not Status.PINNED:
-        return memory
-    return _one(parts, store, Mark(id=memory.id, status=Status.CONFIRMED))
+    return _one(parts, store, Mark(id=memory.id, status=Status.PINNED if pinned else Status.CONFIRMED))
 
 
 def restore(parts: Parts, ref: Ref) -> Memory:

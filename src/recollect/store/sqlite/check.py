@@ -10,18 +10,8 @@ from ...errors import StoreDamaged
 from ...model import Check, Memory
 from ...policy.identity import content_hash, fingerprint, state_hash
 from ..audit import chain_faults
-from .rows import (
-    COLUMNS,
-    SELECTED,
-    Tally,
-    from_row,
-    index_memory,
-    lexemes,
-    read_memories,
-    read_size,
-    version_from,
-    write_tally,
-)
+from .index import Tally, index_memory, lexemes, read_size, write_tally
+from .rows import COLUMNS, SELECTED, from_row, read_memories, version_from
 from .schema import WORD_INDEX
 from .work import audit_entry, read_head
 

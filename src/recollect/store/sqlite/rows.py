@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import Any, TypeAlias, cast
 
@@ -28,7 +26,6 @@ from ...model import (
     Version,
 )
 from ...policy.identity import state_hash
-from ...policy.query import index_words
 
 Value: TypeAlias = int | float | str | None
 
@@ -155,102 +152,3 @@ def version_from(state: str, recorded_from: int, recorded_to: int) -> Version:
     except (ValueError, InvalidInput) as error:
         raise StoreDamaged("versions", f"a version cannot be read ({error})") from error
     return Version(memory=memory, recorded_from=from_micros(recorded_from), recorded_to=from_micros(recorded_to))
-
-
-# --- What is derived from a memory's row ---------------------------------------------------------------------------
-
-
-def lexemes(memory: Memory) -> tuple[str, str, str, str, str]:
-    """The words under which a memory is indexed, field by field: content, tags, files, source, kind."""
-    return (
-        " ".join(index_words(memory.content)),
-        " ".join(index_words(" ".join(memory.tags))),
-        " ".join(index_words(" ".join(memory.files))),
-        memory.source.value,
-        " ".join(index_words(memory.kind.value)),
-    )
-
-
-@dataclass(slots=True)
-class Tally:
-    """Changes to the statistics of the index, gathered over a transaction and written once at its end."""
-
-    holding: Counter[str] = field(default_factory=Counter)
-    memories: int = 0
-    words: int = 0
-
-    def count(self, fields: Iterable[str], change: int) -> None:
-        """One memory more, or less, with these words."""
-        words = [word for each in fields for word in each.split()]
-        self.memories += change
-        self.words += change * len(words)
-        for word in set(words):
-            self.holding[word] += change
-
-
-def index_memory(connection: apsw.Connection, memory: Memory, tally: Tally) -> None:
-    """Enter a memory in every index. A forgotten one is in none."""
-    if memory.status is Status.FORGOTTEN:
-        return
-    fields = lexemes(memory)
-    connection.execute(
-        "INSERT INTO words (rowid, content, tags, files, source, kind) VALUES (?, ?, ?, ?, ?, ?)",
-        (memory.id, *fields),
-    )
-    for tag in memory.tags:
-        connection.execute("INSERT INTO memory_tags (tag, memory_id) VALUES (?, ?)", (tag, memory.id))
-    for path in memory.files:
-        connection.execute("INSERT INTO memory_files (path, memory_id) VALUES (?, ?)", (path, memory.id))
-    tally.count(fields, 1)
-
-
-def unindex_memory(connection: apsw.Connection, memory_id: int, tally: Tally) -> None:
-    """Remove a memory from every index; leaves nothing behind, not even the count of a word only it held."""
-    for fields in connection.execute(
-        "SELECT content, tags, files, source, kind FROM words WHERE rowid = ?", (memory_id,)
-    ).fetchall():
-        tally.count(map(str, fields), -1)
-    for statement in (
-        "DELETE FROM words WHERE rowid = ?",
-        "DELETE FROM memory_tags WHERE memory_id = ?",
-        "DELETE FROM memory_files WHERE memory_id = ?",
-    ):
-        connection.execute(statement, (memory_id,))
-
-
-def indexed_alike(before: Memory, after: Memory) -> bool:
-    """Whether the indexes need not be touched."""
-    return (
-        before.content == after.content
-        and before.tags == after.tags
-        and before.files == after.files
-        and before.kind is after.kind
-        and before.source is after.source
-        and (before.status is Status.FORGOTTEN) == (after.status is Status.FORGOTTEN)
-    )
-
-
-def read_size(connection: apsw.Connection) -> tuple[int, int]:
-    """How many memories the index holds, and how many words."""
-    row = connection.execute("SELECT value FROM meta WHERE key = 'index_size'").fetchone()
-    memories, _, words = str(row[0]).partition(" ") if row else ("0", "", "0")
-    return int(memories), int(words)
-
-
-def write_tally(connection: apsw.Connection, tally: Tally) -> None:
-    """Add what was gathered to the statistics of the index."""
-    moved = [(word, change) for word, change in tally.holding.items() if change]
-    if moved or tally.words or tally.memories:
-        memories, words = read_size(connection)
-        connection.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('index_size', ?)",
-            (f"{memories + tally.memories} {words + tally.words}",),
-        )
-    connection.executemany(
-        "INSERT INTO terms (word, memories) VALUES (?, ?)"
-        " ON CONFLICT (word) DO UPDATE SET memories = memories + excluded.memories",
-        moved,
-    )
-    connection.executemany(
-        "DELETE FROM terms WHERE word = ? AND memories <= 0", [(word,) for word, change in moved if change < 0]
-    )

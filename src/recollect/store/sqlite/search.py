@@ -10,7 +10,8 @@ import apsw
 from ...model import Memory, Where, WordMatch, WordSearch, WordStatistics
 from ...policy.query import affordable, match_expression
 from .filters import where_sql
-from .rows import SELECTED, Value, from_row, read_size
+from .index import read_size
+from .rows import SELECTED, Value, from_row
 
 
 def search_words(

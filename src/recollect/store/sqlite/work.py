@@ -21,19 +21,8 @@ from ...model import (
     Version,
 )
 from ..audit import Head
-from .rows import (
-    SELECTED,
-    Tally,
-    Value,
-    index_memory,
-    indexed_alike,
-    insert_row,
-    read_memories,
-    unindex_memory,
-    update_row,
-    version_row,
-    write_tally,
-)
+from .index import Tally, index_memory, indexed_alike, unindex_memory, write_tally
+from .rows import SELECTED, Value, insert_row, read_memories, update_row, version_row
 
 
 class SqliteRows:

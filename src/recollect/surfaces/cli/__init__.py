@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run one command and exit with its status."""
     given = sys.argv[1:] if arguments is None else arguments
     if given in (["--version"], ["-V"]):
-        from ... import __version__
+        from ...version import __version__
 
         print(f"recollect {__version__}")
         sys.exit(0)

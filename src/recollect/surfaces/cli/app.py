@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ... import __version__
-from . import memories, projects, tour, upkeep
+from ...version import __version__
+from . import changing, checks, memories, projects, settings, tour, upkeep
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -45,5 +45,8 @@ def completion(shell: str) -> None:
     print(source(app, {}, "recollect", "_RECOLLECT_COMPLETE").source())
 
 
-for _command in (*memories.COMMANDS, *upkeep.COMMANDS, projects.project, tour.tour, completion):
+for _command in (
+    *(*memories.COMMANDS, *changing.COMMANDS, *upkeep.COMMANDS, *checks.COMMANDS),
+    *(settings.config, projects.project, tour.tour, completion),
+):
     app.add_command(_command)
