@@ -23,6 +23,7 @@ SOURCE = TESTS.parent / "src" / PACKAGE
 VALUES = {"model", "errors"}
 LAYERS: dict[str, set[str]] = {  # who may import whom; the layers of a package, or the modules at its root
     "version": set(),
+    "support": {"errors"},
     "model": set(),
     "errors": set(),
     "codec": VALUES,
@@ -39,8 +40,9 @@ LAYERS: dict[str, set[str]] = {  # who may import whom; the layers of a package,
     "opening": VALUES | {"config", "engine", "store"},
     "aio": {"engine"},
     "testing": VALUES | {"config", "engine", "opening", "store", "embed", "judge"},
-    "surfaces": VALUES | {"version", "codec", "config", "policy", "engine", "opening", "testing", "hosts", "evaluate"},
-    "__init__": VALUES | {"version", "config", "engine", "opening", "aio"},
+    "surfaces": VALUES
+    | {"version", "support", "codec", "config", "policy", "engine", "opening", "testing", "hosts", "evaluate"},
+    "__init__": VALUES | {"version", "support", "config", "engine", "opening", "aio"},
     "__main__": {"surfaces"},
 }
 

@@ -91,6 +91,10 @@ __all__ = sorted([*_HOME_OF, "__version__"])
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if _HOME_OF[name] not in ("errors", "model"):
+        from .support import require_platform
+
+        require_platform()
     value: object = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
     globals()[name] = value
     return value

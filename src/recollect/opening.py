@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .config import Settings, home_folder, load
 from .engine import Recollect
-from .engine.home import make_home, require_platform
+from .engine.home import make_home
 from .engine.project import Project, Registered, resolve
 from .engine.transfer import Imported, Progress
 from .model import Origin
@@ -39,7 +39,6 @@ def open(
     `{"write.content_limit": 500}`, or replaces them all. `actor` is who the audit names, `origin` where what is
     remembered came from; both belong to the program, not to what it stores.
     """
-    require_platform()
     folder = Path(home).expanduser().absolute() if home is not None else home_folder(os.environ, sys.platform)
     chosen = settings if isinstance(settings, Settings) else load(folder, env=os.environ, overrides=settings).settings
     now = clock or utc_now

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import BadFile, Unsupported
+from ..errors import BadFile
 
 KEY_BYTES = 32
-
-
-def require_platform(platform: str = sys.platform) -> None:
-    """Refuse platforms without the file locks that keep many writers apart."""
-    if not (platform.startswith("linux") or platform == "darwin"):
-        raise Unsupported(f"Recollect runs on Linux and macOS; this is {platform!r}")
 
 
 def make_home(home: Path) -> Path:

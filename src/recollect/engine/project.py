@@ -179,10 +179,7 @@ def rescue(folder: Path, registered_id: str, *, home: Path, now: datetime) -> Pr
 
 
 def retire(project_id: str, *, home: Path, into: str) -> None:
-    """Record that a project was merged into another: folders that carry its id are that other project from now on.
-
-    Moving the memories is the caller's part, and comes first.
-    """
+    """Record that a project was merged into another, as which its folders count from now on. Move its memories first."""
     with _locked(home):
         old = _required(project_id, home=home)
         new = _follow(_required(into, home=home), home=home)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -192,6 +193,13 @@ def _with_hashes(memory: Memory) -> Memory:
     )
 
 
+def _copy(path: Path, kept: Path) -> None:
+    try:
+        os.link(path, kept)
+    except OSError:  # a file system without hard links
+        shutil.copy2(path, kept)
+
+
 def _save(path: Path, text: str) -> None:
     """Replace the file in one step, keeping the one before it."""
     unfinished = path.with_name(f".{path.name}.tmp")
@@ -205,7 +213,7 @@ def _save(path: Path, text: str) -> None:
         if path.exists():
             kept = path.with_name(f".{path.name}.bak.tmp")
             kept.unlink(missing_ok=True)
-            os.link(path, kept)
+            _copy(path, kept)
             os.replace(kept, _backup_path(path))
         os.replace(unfinished, path)
         sync_folder(path.parent)

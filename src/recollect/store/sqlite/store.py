@@ -38,7 +38,7 @@ from ..audit import Head
 from ..changes import Work, request_hash
 from ..contract import Options
 from . import files
-from .check import audit_faults, check_store, rebuild_derived
+from .check import audit_faults, check_store, check_word_index, rebuild_derived
 from .connect import Connections, require_engine
 from .filters import order_sql, where_sql
 from .rows import SELECTED, Value, read_memories, version_from
@@ -258,8 +258,10 @@ class SqliteStore:
             return tuple(audit_faults(connection))
 
     def check(self) -> tuple[Check, ...]:
+        with self._connections.writing() as connection:
+            full_text = check_word_index(connection)
         with self._connections.reading() as connection:
-            return tuple(check_store(connection))
+            return (*check_store(connection), full_text)
 
     def rebuild(self) -> None:
         with self._connections.writing() as connection:

@@ -40,9 +40,17 @@ def _speak_utf8() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    from ...errors import RecollectError, Unsupported
+    from ...support import require_platform
+
+    try:
+        require_platform()
+    except Unsupported as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+
     import click
 
-    from ...errors import RecollectError
     from .app import app
     from .terminal import report
 
