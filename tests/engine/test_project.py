@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -703,12 +704,30 @@ def test_what_only_looks_like_our_key_is_not(tmp_path: Path, home: Path, text: s
     assert at(repo, home).id != ID
 
 
-def test_a_very_long_broken_line_is_read_in_linear_time(tmp_path: Path, home: Path) -> None:
-    """The reader never tries twice, so nobody can make it slow."""
+@pytest.mark.parametrize(
+    "junk",
+    [
+        'x = "' + "a\\\\" * 100_000,
+        'x = "a\\\n' * 50_000,
+        "x = a\\\n" * 50_000,
+        "\n" * 300_000,
+        " " * 300_000,
+        "[" * 300_000,
+        "[a" + " " * 300_000,
+        '[a "' * 100_000,
+        '"\\' * 100_000,
+        'x = "a"' + '"b"' * 100_000 + '"',
+        "x" * 300_000,
+    ],
+    ids=range(11),
+)
+def test_a_hostile_configuration_is_read_in_linear_time(tmp_path: Path, home: Path, junk: str) -> None:
+    """Nothing in the file is looked at twice, so nobody can make it slow."""
     repo = repository(tmp_path / "tool")
-    junk = 'x = "' + "a\\\\" * 200_000 + "\n" + "[" * 200_000 + "\n" + '"\\' * 200_000 + "\n"
-    (repo / ".git" / "config").write_text(f"[core]\n{junk}[recollect]\nproject = {ID}\n")
+    (repo / ".git" / "config").write_text(f"[recollect]\nproject = {ID}\n[core]\n{junk}")
+    started = time.process_time()
     assert at(repo, home).id == ID
+    assert time.process_time() - started < 5
 
 
 # --- a configuration that cannot be written ---------------------------------------------------------------------------

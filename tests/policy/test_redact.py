@@ -182,7 +182,11 @@ CONTEXTS: list[tuple[str, Callable[[], str], list[str]]] = [
     (
         "authorization",
         lambda: some(ALNUM, 15) + "=",
-        ["Authorization: Basic {}", "the proxy wants `Proxy-Authorization: basic {}` as well"],
+        [
+            "Authorization: Basic {}",
+            "the proxy wants `Proxy-Authorization: basic {}` as well",
+            '{{"auths": {{"registry.acme.dev": {{"auth": "{}"}}}}}}',
+        ],
     ),
     (
         "url-password",
@@ -207,7 +211,16 @@ CONTEXTS: list[tuple[str, Callable[[], str], list[str]]] = [
             "callback was /oauth/callback?code={}&state=ok",
         ],
     ),
-    ("command-password", password, ["curl -u admin:{} https://nexus.acme.dev/", "sshpass -p {} ssh box"]),
+    (
+        "command-password",
+        password,
+        [
+            "curl -u admin:{} https://nexus.acme.dev/",
+            "sshpass -p {} ssh box",
+            "mysqldump -u root -p{} app > dump.sql",
+            "redis-cli -a {} ping",
+        ],
+    ),
     (
         "slack-webhook",
         lambda: f"T{some(UPPER, 10)}/B{some(UPPER, 10)}/{some(ALNUM, 24)}",
@@ -240,7 +253,12 @@ CONTEXTS: list[tuple[str, Callable[[], str], list[str]]] = [
             "--token {}",
         ],
     ),
-    ("secret", lambda: some(HEX, 32), ["TWILIO_AUTH_TOKEN={}", "the Datadog api key is {}", 'dd_api_key: "{}"']),
+    (
+        "secret",
+        lambda: some(HEX, 32),
+        ["TWILIO_AUTH_TOKEN={}", "the Datadog api key is {}", 'dd_api_key: "{}"', "Use {} as the API key", "token {}"],
+    ),
+    ("secret", lambda: some(ALNUM, 700), ["SIGNING_KEY={}", 'signing_key = "{}"']),
     ("secret", lambda: str(some(HEX, 8)) + "-" + some(HEX, 12), ["HEROKU_API_KEY={}"]),
     (
         "password",
@@ -273,6 +291,12 @@ CONTEXTS: list[tuple[str, Callable[[], str], list[str]]] = [
             "Das Passwort ist: {}",
             "admin password → {}",
             "Use **{}** as the password",
+            "password for the test account: {}",
+            "The password should be {}, says the runbook",
+            "my password's {}",
+            "pw: {}",
+            "docker login -u bob --password={}",
+            "kubectl create secret generic db --from-literal=password={}",
         ],
     ),
     (
@@ -688,11 +712,22 @@ def test_a_finding_cannot_carry_the_secret() -> None:
 
 
 @pytest.mark.row("P16", "patterns")
-def test_a_chain_that_never_settles_is_masked_whole() -> None:
-    """A text in which every mask uncovers the next finding ends as a single placeholder."""
-    chain = "".join(f"{some(string.ascii_lowercase, 8)}@{some(string.ascii_lowercase, 8)}.io" for _ in range(40))
-    result = redact(chain)
-    assert redact(result.text).findings == ()
+def test_both_ends_of_a_change_are_masked() -> None:
+    """The first mask makes room for the second, and both point into the original text."""
+    old, new = password(), password()
+    text = f"The root password was changed from {old} to {new} today."
+    result = redact(text)
+    assert result.text == "The root password was changed from [redacted:password] to [redacted:password] today."
+    assert [text[each.start : each.end] for each in result.findings] == [old, new]
+
+
+@pytest.mark.row("P16", "patterns")
+def test_a_text_that_does_not_settle_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When every pass uncovers something more, nothing of the text is kept."""
+    monkeypatch.setattr("recollect.policy.redact._PASSES", 1)
+    text = f"the password is {password()}"
+    result = redact(text)
+    assert result == Redaction("[redacted:password]", (Finding("password", 0, len(text)),))
 
 
 PIECES = st.sampled_from(
@@ -816,6 +851,12 @@ HOSTILE = {
     "newlines": "\n",
     "slashes": "/",
     "hash": "$2b$12$",
+    "mysql word": "mysql",
+    "key chain": "=key1",
+    "dots": "dp.pt.",
+    "url word": "://senha",
+    "said": " as the password",
+    "open quotes": "token '",
     "dotted capital": "İ",
     "wide": "密码",
 }
@@ -823,7 +864,7 @@ HOSTILE = {
 
 @pytest.mark.row("P16", "patterns")
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
-@pytest.mark.parametrize("ending", ["", "!", "@a.io", " x"], ids=["bare", "mark", "address", "word"])
+@pytest.mark.parametrize("ending", ["", "(", "@a.io"], ids=["bare", "call", "address"])
 def test_hostile_text_takes_linear_time(piece: str, ending: str) -> None:
     """200,000 characters of one piece, repeated, are read in well under a second."""
     text = (piece * (200_000 // len(piece)))[:200_000] + ending

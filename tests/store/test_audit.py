@@ -55,7 +55,7 @@ AUDIT_EDITS: dict[str, str] = {
 USAGE = {"access_count", "accessed_at", "last_hit_at"}
 """What use leaves behind is no part of what a memory says, and not vouched for."""
 TIMES = ("created_at", "updated_at", "confirmed_at", "valid_from", "valid_to")
-WORDS = {"kind": "error", "scope": "global", "status": "pinned", "origin": "imported", "source": "migration"}
+WORDS = {"kind": "error", "scope": "global", "status": "superseded", "origin": "imported", "source": "migration"}
 LISTS = {
     "provenance": '[{"at":"2026-01-01T00:00:00.000000Z","origin":"user_stated"}]',
     "reinforcements": '[{"at":"2026-01-01T00:00:00.000000Z"}]',
@@ -276,7 +276,8 @@ def test_a_deleted_memory_is_found(original: Path, tmp_path: Path) -> None:
 
 def insert_copy(file: apsw.Connection) -> None:
     """Put a memory there that nobody added."""
-    same = ", ".join(name for name in (*COLUMNS, "owner", "state_hash") if name not in ("id", "uid", "status"))
+    columns = [str(name) for (name,) in file.execute("SELECT name FROM pragma_table_info('memories')")]
+    same = ", ".join(name for name in columns if name not in ("id", "uid", "status"))
     file.execute(
         f"INSERT INTO memories (uid, status, {same}) SELECT 'forged', 'archived', {same} FROM memories LIMIT 1"
     )

@@ -6,7 +6,6 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -1074,6 +1073,44 @@ def test_all_records_are_counted(store: Store) -> None:
     assert store.totals() == {"memory": 2, "version": 2, "link": 1, "feedback": 1, "audit": 5}
 
 
+READS: dict[str, Callable[[Store, Memory], object]] = {
+    "get": lambda store, one: store.get(one.id),
+    "by_uid": lambda store, one: store.by_uid(one.uid),
+    "query": lambda store, one: store.query(limit=1),
+    "count": lambda store, one: store.count(),
+    "totals": lambda store, one: store.totals(),
+    "tally": lambda store, one: store.tally("kind"),
+    "twin": lambda store, one: store.twin(one),
+    "search": lambda store, one: store.search(("one",), limit=1, postings=POSTINGS),
+    "links": lambda store, one: store.links(one.id),
+    "tags": lambda store, one: store.tags(),
+    "clusters": lambda store, one: store.clusters(),
+    "members": lambda store, one: store.members(1),
+    "history": lambda store, one: store.history(one.id),
+    "feedback": lambda store, one: store.feedback(one.uid),
+    "audit": lambda store, one: store.audit(limit=1),
+    "audit_head": lambda store, one: store.audit_head(),
+    "verify_audit": lambda store, one: store.verify_audit(),
+    "check": lambda store, one: store.check(),
+    "size": lambda store, one: store.size(),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_every_read_sees_what_was_stored_before_it(store: Store, name: str) -> None:
+    """No read, whichever it is, leaves those after it in the past."""
+    one = add(store, "one", tags=("x", "y"), score=1)
+    two = add(store, "two", tags=("x",))
+    apply(store, Connect(link=Link(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id)))
+    apply(store, Regroup(clusters=(("pair", (one.id, two.id)),)))
+    apply(store, Rate(id=one.id, helpful=True, signals=Signals()))
+    for n in range(3):
+        READS[name](store, one)
+        fresh = add(store, f"fresh {n}")
+        assert store.count() == 3 + n
+        assert store.get(fresh.id) == fresh
+
+
 def test_a_snapshot_is_one_moment(store: Store) -> None:
     """What others write meanwhile is not seen within it, and seen after it."""
     first = add(store, "first")
@@ -1244,11 +1281,10 @@ def test_reading_changes_nothing(store: Store) -> None:
 # --- History ---------------------------------------------------------------------------------------------------------
 
 
-def intervals(store: Store, memory_id: MemoryId) -> list[tuple[datetime, datetime]]:
-    """When each state of a memory was the present one, the present one without an end."""
-    past = [(version.recorded_from, version.recorded_to) for version in store.history(memory_id)]
-    now = held(store, memory_id).updated_at
-    return [*past, (now, now)]
+def unbroken(versions: tuple[Version, ...]) -> bool:
+    """Whether each version ends when the next begins, and none before it began."""
+    times = [(version.recorded_from, version.recorded_to) for version in versions]
+    return all(start <= end for start, end in times) and all(one[1] == two[0] for one, two in pairwise(times))
 
 
 def test_history_holds_every_earlier_state(store: Store) -> None:
@@ -1270,10 +1306,9 @@ def test_history_has_no_gap_when_the_clock_jumps(store: Store, hours: tuple[int,
     first = add(store, "one")
     for hour in hours:
         apply(store, Weigh(id=first.id, signals=Signals(score=1)), now=NOW + hour * HOUR)
-    times = intervals(store, first.id)
-    assert len(times) == len(hours) + 1
-    assert all(start <= end for start, end in times)
-    assert all(end == start for (_, end), (start, _) in pairwise(times))
+    versions = store.history(first.id)
+    assert [version.memory.version for version in versions] == [1, 2, 3]
+    assert unbroken(versions)
 
 
 @pytest.mark.parametrize("hours", [(1, 2), (-2, -1), (2, 1)], ids=str)
@@ -1285,10 +1320,9 @@ def test_history_has_no_gap_after_a_state_was_put_back(store: Store, hours: tupl
     changes: list[Change] = [Put(memory=past.memory), Weigh(id=first.id, signals=Signals(score=1))]
     for hour, change in zip(hours, changes, strict=True):
         apply(store, change, now=NOW + HOUR + hour * HOUR)
-    times = intervals(store, first.id)
-    assert len(times) == 4
-    assert all(start <= end for start, end in times)
-    assert all(end == start for (_, end), (start, _) in pairwise(times))
+    versions = store.history(first.id)
+    assert [version.memory.content for version in versions] == ["one", "two", "one"]
+    assert unbroken(versions)
 
 
 @pytest.mark.row("J8", "classification", "source", "lifecycle", "trust")
@@ -1481,6 +1515,13 @@ def test_a_store_is_sound_after_a_busy_life(store: Store, seed: int) -> None:
     assert len(store.check()) >= 5
 
 
+def test_a_check_between_writes_is_as_right_as_the_first(store: Store) -> None:
+    """A store that is in use can be checked again and again."""
+    for n in range(5):
+        add(store, f"number {n}")
+        assert faults(store) == []
+
+
 def test_rebuilding_changes_no_answer(store: Store) -> None:
     """What is derived comes out the same when it is made anew, and what is canonical is not touched."""
     busy_life(store, 4, 120)
@@ -1541,6 +1582,7 @@ def test_a_file_that_is_no_backup_is_refused(store: Store, tmp_path: Path, conte
 # --- Lasting ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("J27", "persistent")
 def test_everything_is_there_after_opening_again(store: Store, open_space: OpenSpace) -> None:
     """Memories, their past, links, verdicts, clusters and audit outlast the process; new ids go on from there."""
     busy_life(store, 6, 120)

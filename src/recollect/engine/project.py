@@ -179,7 +179,7 @@ def rescue(folder: Path, registered_id: str, *, home: Path, now: datetime) -> Pr
 
 
 def retire(project_id: str, *, home: Path, into: str) -> None:
-    """Record that a project was merged into another, as which its folders count from now on. Move its memories first."""
+    """Record that a project was merged into another, which its folders are from now on. Move its memories first."""
     with _locked(home):
         old = _required(project_id, home=home)
         new = _follow(_required(into, home=home), home=home)
@@ -729,13 +729,13 @@ def _content(path: str) -> bytes:
 
 # --- git: its configuration -------------------------------------------------------------------------------------------
 
-_VALUE = r'(?:[^"\\\n#;]++|\\(?:\r?\n|.)|"(?:[^"\\\n]++|\\(?:\r?\n|.))*+")*+'
+# Every way through a value ends in a match, so there is nothing to try twice and a hostile file takes linear time.
+_VALUE = r'(?:[^"\\\n#;]|\\(?:\r?\n|.)|"(?:[^"\\\n]|\\(?:\r?\n|.))*(?:"|(?P<torn>\\?\Z|(?=\n))))*'
 _CONFIG_ITEM = re.compile(
-    rf"""[ \t\r\n]*+(?:
-        [#;][^\n]*+
-      | \[[ \t]*+(?P<section>[A-Za-z0-9.-]++)(?:[ \t]++"(?P<subsection>(?:[^"\\\n]++|\\.)*+)")?[ \t]*+\]
-      | (?P<key>[A-Za-z][A-Za-z0-9-]*+)[ \t]*+(?:=(?P<value>{_VALUE}))?(?:[#;][^\n]*+)?(?:\r?(?=\n)|\Z)
-      | [^\n]++
+    rf"""[ \t\r\n]*(?:
+        \[(?P<section>[A-Za-z0-9.-]+)(?:[ \t]+"(?P<subsection>(?:[^"\\\n]|\\.)*)")?\]
+      | (?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=(?P<value>{_VALUE}))?(?P<rest>[^\n]*)
+      | [^\n]+ | \Z
     )""",
     re.VERBOSE,
 )
@@ -779,7 +779,7 @@ def _parse_config(raw: bytes, base: str) -> _Config:
             # [remote.origin] is an older way to write [remote "origin"].
             name = item["section"].lower().replace(".", " ", 1)
             section = name if item["subsection"] is None else f"{name} {item['subsection']}"
-        if not item["key"]:
+        if not item["key"] or item["torn"] is not None or item["rest"].strip()[:1] not in ("", "#", ";"):
             continue
         match section, item["key"].lower():
             case "recollect", "project":

@@ -148,8 +148,7 @@ def _shaped(text: str, long: list[str]) -> Iterator[Finding]:
         if anchor in folded:
             for rule in rules:
                 yield from _at(anchor, rule, text, folded)
-    if "password" in folded:
-        yield from _said_before(text, folded)
+    yield from _said_before(text, folded)
 
 
 def _at(anchor: str, rule: _Rule, text: str, haystack: str) -> Iterator[Finding]:
@@ -278,7 +277,12 @@ def _is_random(token: str, *, least: int = 21, bits: float = 4.0) -> bool:
     digits, lower, upper = _has_digit(token), token != token.upper(), token != token.lower()
     if digits + lower + upper < 2 or _entropy(token) <= bits:
         return False
-    return (digits or _is_jumbled(token)) and not _is_wordy(token)
+    return (digits or _is_jumbled(token, every=8)) and not _is_wordy(token)
+
+
+def _is_jumbled(value: str, *, every: int) -> bool:
+    """A capital after a small letter more often than once in `every` characters; camelCase has them more rarely."""
+    return len(_compiled(r"[a-z][A-Z]").findall(value)) >= max(2, len(value) // every)
 
 
 def _has_digit(value: str) -> bool:
@@ -289,7 +293,7 @@ _DIGITS = frozenset("0123456789")
 
 
 _TEMPLATE = (
-    r"(?i:[<$%{\[*\\]|[!@#][a-z]+\Z|\.{2}|…|-|x{3}|(?:your|my|our|the|an?|some|any|this|that|example|sample|dummy|fake"
+    r"(?i:[<$%{\[*\\]|[!@#][a-z]+\Z|\.{2}|…|-|x{3}|(?:your|my|our|the|an?|some|any|this|that|example|sample|test|dummy|fake"
     r"|mock|placeholder|redacted|masked|hidden|change|changeme|replace|replaceme|insert|enter|todo|tbd|none|null|nil"
     r"|undefined|unset|empty|default|true|false|yes|no|str|string|bytes|int|number|bool|boolean|optional|required|env"
     r"|process|os|self|config|settings|args|password|passwd|passphrase|pass|pwd|pw|secret|token|apikey|api|key|user"
@@ -299,7 +303,7 @@ _TEMPLATE = (
 
 def _is_template(value: str) -> bool:
     """Whether `value` stands for a secret instead of being one: `<token>`, `${TOKEN}`, `your-key-here`, `xxxx`."""
-    return len(set(value)) < 4 or _compiled(_TEMPLATE).match(value) is not None
+    return len(set(value)) < 3 or _compiled(_TEMPLATE).match(value) is not None
 
 
 # A name in code: an environment variable, a dotted attribute, a path.
@@ -461,25 +465,27 @@ _ASSIGN = (
     r"(?:\\?[\"'`]\]?)?(?:\s\([^()\n]{1,30}\))?[ \t]{0,4}(?::[ \t]*[A-Za-z_][\w.\[\]|]{0,30}[ \t]*(?==))?"
     r"(?P<sep>=>|:=|={1,3}|:|：|(?<=\w)>)[ \t]{0,8}"
 )
-# "the password for staging was changed to …", or, without a verb, "with password …".
+# "the password for staging was changed to …", or, without a verb, "with password …". The last word of "changed from …
+# to …" is reached in the second pass.
 _VERB = (
     r"(?P<sep>(?:\s(?:for|to|of|on|in|at|used)\s[^\n.:;=?!]{1,40}?)?(?:\s\([^()\n]{1,30}\))?"
-    r"(?:\s(?:is|was|are|to|be|ist|lautet|est|es)(?:\s(?:now|still|just|currently|temporarily|simply|actually|always|also"
-    r"|set|changed|reset|rotated|updated|equal|to)){0,3}:?\s|\s?(?:→|->|–|—)\s?|是|为|為|は)|\s)[ \t]{0,2}"
+    r"(?:(?:\s(?:is|was|are|to|ist|lautet|est|es|(?:should|must|will) be|has been)|['’]s)(?:\s(?:now|still|just|always"
+    r"|currently|temporarily|simply|actually|also|set|changed|reset|rotated|updated|equal|to|from"
+    r"|from \[redacted:password\] to)){0,3}:?\s|\s?:\s|\s?(?:→|->|–|—)\s?|是|为|為|は)|\s)[ \t]{0,2}"
 )
-# A value is quoted, or ends before punctuation or wide characters. A `(` or `[` after a bare value makes it code; `&`
-# belongs to passwords, but not before the next query parameter.
+# A value is quoted, or ends before punctuation or wide characters; `&` belongs to passwords, but not before the next
+# query parameter. Nothing may follow it here: a pattern that fails after a long run is tried again from inside it.
 _CORE = r"[^\s\"'`,;<>(){}\[\]|\\&.:?*…\u3000-\u9fff\uac00-\ud7ff\uff00-\uffef]"
 _VALUE = (
-    rf"(?P<quote>\\?[\"'`]|\*\*)?(?P<value>(?(quote)[^\"'`\\\n*]++"
-    rf"|{_CORE}++(?:(?:[.:?*…]++|&(?!\w{{1,40}}=)){_CORE}++)*+(?![(\[{{])))"
+    rf"(?P<quote>\\?[\"'`]|\*\*)?(?P<value>(?(quote)(?:(?!(?P=quote)|\\)[^\n])++"
+    rf"|{_CORE}++(?:(?:[.:?*…]++|&(?!\w{{1,40}}=)){_CORE}++)*+))"
 )
 _PASSWORD = (
-    r"(?P<key>(?i:pass(?:words?|wd|phrase|code|wort)?|pwd|contraseña|kennwort|mot de passe|пароль|senha)"
+    r"(?P<key>(?i:pass(?:words?|wd|phrase|code|wort)?|pwd?|contraseña|kennwort|mot de passe|пароль|senha)"
     r"|密码|密碼|口令|パスワード|비밀번호)"
 )
 _PASSWORD_ANCHORS = (
-    *("pass", "pwd", "contraseña", "kennwort", "mot de passe", "пароль", "senha"),
+    *("pass", "pw", "contraseña", "kennwort", "mot de passe", "пароль", "senha"),
     *("密码", "密碼", "口令", "パスワード", "비밀번호"),
 )
 _SECRET = r"(?P<key>(?i:secret|token|key))"
@@ -519,7 +525,7 @@ def _is_assigned_secret(found: re.Match[str]) -> bool:
     """A key, token or secret that is set, or said, to a value."""
     key, value = found["key"], found["value"]
     stem = found.string[max(0, found.start("key") - 14) : found.start("key")].lower().rstrip(" _-.")
-    if " " in value or _compiled(_TERM).fullmatch(value) or _in_authority(found) or stem.endswith(_HARMLESS_STEMS):
+    if " " in value or _compiled(_TERM).fullmatch(value) or _is_code(found) or stem.endswith(_HARMLESS_STEMS):
         return False
     if key.lower() == "key" and not stem.endswith(_KEY_STEMS):
         return _is_key(value) and _is_random(value, least=16, bits=3.0)
@@ -527,12 +533,7 @@ def _is_assigned_secret(found: re.Match[str]) -> bool:
         return _is_key(value) and len(value) > 11 and (not _is_wordy(value) or (len(value) > 31 and _is_mixed(value)))
     if key == "SECRET" and found["sep"] == "=" and len(value) > 7 and value.isalpha() and value.islower():
         return not _is_template(value)
-    return _is_key(value) and (found["quote"] is not None or not _is_type(value))
-
-
-def _is_type(value: str) -> bool:
-    """A class in an annotation: `private_key: PKCS7PrivateKey`."""
-    return _compiled(r"[A-Z][A-Z0-9]*[a-z]+(?:[A-Z0-9]+[a-z]+)+").fullmatch(value) is not None and _is_wordy(value)
+    return _is_key(value)
 
 
 def _is_password(found: re.Match[str]) -> bool:
@@ -540,10 +541,10 @@ def _is_password(found: re.Match[str]) -> bool:
     value, separator = found["value"], found["sep"].strip()
     if not 3 < len(value) < 200 or _is_template(value) or _is_name(value) or _compiled(_TERM).fullmatch(value):
         return False
-    if not _is_word_start(found) or _in_authority(found) or _compiled(_REMARKS).fullmatch(value):
+    if not _is_word_start(found) or _is_code(found) or _compiled(_REMARKS).fullmatch(value):
         return False
     if " " in value:
-        return found["key"].lower() == "passphrase"
+        return found["key"].lower() == "passphrase" and separator in {":", "="}
     if _is_odd(value):
         return True
     if value.isdigit():
@@ -558,10 +559,17 @@ def _is_word_start(found: re.Match[str]) -> bool:
     return not before.islower() or not before.isascii() or not found["key"][0].islower() or len(found["key"]) > 4
 
 
-def _in_authority(found: re.Match[str]) -> bool:
-    """The user name of a URL: what follows has a rule of its own, which keeps the host."""
-    start = found.start("key")
-    return _compiled(r"://[^\s/@]*+\Z").search(found.string[max(0, start - 40) : start]) is not None
+def _is_code(found: re.Match[str]) -> bool:
+    """A call, an index, an annotation; or the user name of a URL, whose password has a rule that keeps the host."""
+    start, end = found.start("key"), found.end()
+    if _compiled(r"://[^\s/@]*+\Z").search(found.string[max(0, start - 40) : start]):
+        return True
+    if found["quote"]:
+        return False
+    camel = _compiled(r"[A-Z][A-Z0-9]*[a-z]+(?:[A-Z0-9]+[a-z]+)+").fullmatch(found["value"])
+    if camel and _is_wordy(camel[0]) and not _is_jumbled(camel[0], every=4):
+        return True
+    return found.string[end : end + 1] in {"(", "[", "{"}
 
 
 def _is_name(value: str) -> bool:
@@ -576,12 +584,11 @@ def _is_odd(value: str) -> bool:
         return False
     if _has_digit(value) or any(char in "!@#$%^&+=~" for char in value[:-1]):
         return True
-    return value.count("-") > 2 or _is_jumbled(value) or (value.isascii() and len(value) > 7 and _fluency(value) < 0.4)
-
-
-def _is_jumbled(value: str) -> bool:
-    """Capitals more often than camelCase has them."""
-    return len(_compiled(r"[a-z][A-Z]").findall(value)) >= max(2, len(value) // 8)
+    return (
+        value.count("-") > 2
+        or _is_jumbled(value, every=4)
+        or (value.isascii() and len(value) > 7 and _fluency(value) < 0.4)
+    )
 
 
 def _is_plain_password(found: re.Match[str], value: str, separator: str) -> bool:
@@ -602,22 +609,28 @@ def _is_spoken_password(found: re.Match[str]) -> bool:
         return False
     if found["sep"].isspace():
         before = found.string[max(0, found.start("key") - 16) : found.start("key")].lower()
-        announced = before.endswith(("with ", "with the ", "using ", "use ", "and ", "--", ", ", "/ "))
+        announced = before.endswith(("with ", "with the ", "using ", "use ", "and ", "--", ", ", "/ ", *_OWNERS))
         if not (announced or (_is_mixed(found["value"]) and len(found["value"]) > 7)) or found["value"].isdigit():
             return False
     return _is_password(found)
 
 
+_OWNERS = ("db ", "database ", "root ", "admin ", "wifi ", "sudo ")
+
+
 def _said_before(text: str, folded: str) -> Iterator[Finding]:
-    """Passwords that come before the word: `use … as the password`."""
-    for anchor in (" as the password", " as password", " as my password", " as its password", " is the password"):
-        at = folded.find(anchor)
-        while at >= 0:
-            begin = max(0, at - 80)
-            found = _compiled(rf"(?:\A|[\s\"'`*])(?P<value>{_CORE}{{4,64}})[\"'`*]*\Z").search(text[begin:at])
-            if found is not None and _is_pair_password(found):
-                yield Finding("password", begin + found.start("value"), begin + found.end("value"))
-            at = folded.find(anchor, at + 1)
+    """Values that come before what they are called: `use … as the password`."""
+    called = _compiled(
+        r" (?:as|is) (?:the |my |its |an? )?(?:\w{1,12} )?(?:(password|passphrase)|api key|token|secret)\b"
+    )
+    for found in called.finditer(folded):
+        begin = max(0, found.start() - 80)
+        said = _compiled(rf"(?:\A|[\s\"'`*])(?P<value>(?:{_CORE}|&){{4,64}})[\"'`*]*\Z").search(
+            text[begin : found.start()]
+        )
+        if said is not None and (_is_pair_password(said) if found[1] else _is_key(said["value"])):
+            start, end = said.span("value")
+            yield Finding("password" if found[1] else "secret", begin + start, begin + end)
 
 
 def _is_pair_password(found: re.Match[str]) -> bool:
@@ -640,12 +653,13 @@ _HEADER = (
 )
 _AWS_SECRET = r"(?i:aws|secret)[^\n]{0,60}?(?<![A-Za-z0-9/+])(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 _CURL_USER = r"(?i:curl)(?:\s[^\n]{0,200}?)?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<value>[^\s\"'$]{1,128})"
+_LOGIN = r"(?i:docker login|redis-cli)(?:\s[^\n]{0,80}?)?\s-[pa][ =]?(?P<value>[^\s\"'$-][^\s\"'$]{3,128})"
 _PAIR = (
     r"(?i:credentials?|creds|log ?in|sign in)\s?(?:\s(?:are|is|with|as|using)|:|=)\s?[\"'`]?[\w.@-]{2,40}+[\"'`]?"
     rf"(?:\s?:\s?|\s/\s|[\"'`]\s?/\s?[\"'`])[\"'`]?(?P<value>(?:{_CORE}|&){{4,64}})"
 )
 _SSN = r"(?i:ssn|social sec)[^\n]{0,40}?(?<![\w.-])(?P<value>(?!000|666)[0-8][0-9]{2}-[0-9]{2}-[0-9]{4})(?![\w-])"
-_PIN = r"(?:PIN|(?i:pin code|passcode))(?: is|:| =| was)\s(?P<value>[0-9]{4,8})(?![\w.-])"
+_PIN = r"(?:PIN|(?i:pin code|passcode))(?: is|:| =| was|(?<=code))\s(?P<value>[0-9]{4,8})(?![\w.-])"
 
 _PHRASES = (
     _Rule("private-key", ("-----begin ",), _PRIVATE_KEY, _has_key_material),
@@ -661,6 +675,7 @@ _PHRASES = (
     _Rule("url-token", ("?", "&"), _PARAMETER, _is_parameter),
     _Rule("aws-secret-key", ("aws", "secret"), _AWS_SECRET, _value(_is_random)),
     _Rule("command-password", ("curl ",), _CURL_USER, _value(_is_literal)),
+    _Rule("command-password", ("docker login ", "redis-cli "), _LOGIN, _value(_is_literal)),
     _Rule("command-password", ("sshpass ",), r"(?i:sshpass)\s+-p\s?[\"']?(?P<value>[^\s\"'$]{3,128})"),
     _Rule("command-password", ("mysql",), r"(?i:mysql\w{0,8})\s[^\n]{0,80}?\s-p(?P<value>[^\s\"'$-][^\s\"'$]{3,128})"),
     _Rule("password", _PASSWORD_ANCHORS, _PASSWORD + _TAIL + _ASSIGN + _VALUE, _is_password),
@@ -726,6 +741,7 @@ def _is_login(text: str, start: int) -> bool:
 
 
 # Patterns start with a digit or a sign, which lets the search skip everything else; the look-behind comes second.
+_MANY_DIGITS = r"[0-9](?:(?: ?[0-9]){9}|(?:-?[0-9]){14}|[0-9]{7,11}:)"
 _TELEGRAM = r"[0-9](?<![0-9].)[0-9]{7,11}:[A-Za-z0-9_-]{34,}+"
 _CARD = (
     r"[2-6](?<![\w.+-].)(?:[0-9]{14,15}|[0-9]{3}(?P<gap>[ -])[0-9]{4}(?P=gap)[0-9]{4}(?P=gap)[0-9]{4}"
@@ -740,11 +756,11 @@ _IBAN = r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]
 
 
 def _numbers(text: str) -> Iterator[Finding]:
-    for kind, gate, pattern, accept in _NUMBERS:
-        if _compiled(gate).search(text):
-            for found in _compiled(pattern).finditer(text):
-                if accept(found):
-                    yield Finding(kind, *found.span())
+    rules = _LONG_NUMBERS if _compiled(_MANY_DIGITS).search(text) else ()
+    for kind, pattern, accept in (*rules, ("phone-number", _PHONE, _is_phone)):
+        for found in _compiled(pattern).finditer(text):
+            if accept(found):
+                yield Finding(kind, *found.span())
 
 
 def _is_bot_token(found: re.Match[str]) -> bool:
@@ -771,12 +787,10 @@ def _is_iban(found: re.Match[str]) -> bool:
     return 15 <= len(code) <= 34 and int("".join(str(int(char, 36)) for char in code[4:] + code[:4])) % 97 == 1
 
 
-# Kind, a cheaper pattern without which the next cannot match, the pattern, and the last word.
-_NUMBERS: tuple[tuple[str, str, str, _Test], ...] = (
-    ("telegram-token", r"[0-9]{8}:", _TELEGRAM, _is_bot_token),
-    ("payment-card", r"[0-9](?:[ -]?[0-9]){14}", _CARD, _is_card),
-    ("phone-number", r"\+[1-9]", _PHONE, _is_phone),
-    ("iban", r"[0-9](?: ?[0-9]){9}", _IBAN, _is_iban),
+_LONG_NUMBERS: tuple[tuple[str, str, _Test], ...] = (
+    ("telegram-token", _TELEGRAM, _is_bot_token),
+    ("iban", _IBAN, _is_iban),
+    ("payment-card", _CARD, _is_card),
 )
 
 
@@ -791,11 +805,9 @@ _PUBLIC = (
 )
 _PUBLIC_LABEL = (
     r"(?i:integrity|content-?hash|checksum|digest|fingerprint|etag|nonce|public[ _-]?key|sha-?(?:1|256|384|512)|h1|md5)"
-    r"[\"'`]?\s?[:=]?\s?[\"'`]?\Z|(?<!SESS)(?<!SESSION)(?i:id)\\?[\"'`]?\s?[:=]\s?\\?[\"'`]?\Z|;base64,\Z"
+    r"[\"'`]?\s?[:=]?\s?[\"'`]?\Z|(?i:id\\?[\"'`]?\s?:|(?<!sess)(?<!session)(?<!session_)id\s?=)\s?\\?[\"'`]?\Z|;base64,\Z"
 )
 _PUBLIC_BLOCK = r"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----[^-]*+(?:-(?!----)[^-]*+)*+-----END"
-# Between a scheme or a host and a token: the token is a part of an address.
-_ADDRESS = r"(?:://|[a-z0-9]\.[a-z]{2,6}/)[^\s\"'`<>,;|]*\Z"
 
 
 def _random_tokens(text: str, long: list[str]) -> Iterator[Finding]:
@@ -810,7 +822,7 @@ def _random_tokens(text: str, long: list[str]) -> Iterator[Finding]:
             continue
         for found in _compiled(r"[A-Za-z0-9+/_-]{21,}+={0,2}").finditer(text, start, at):
             for begin, end in _random_parts(found):
-                if not _is_public(text, start, begin, end):
+                if not _is_public(text, begin, end):
                     yield Finding("high-entropy", begin, end)
 
 
@@ -824,10 +836,11 @@ def _random_parts(found: re.Match[str]) -> Iterator[tuple[int, int]]:
                 yield part.span()
 
 
-def _is_public(text: str, chunk: int, start: int, end: int) -> bool:
-    if _compiled(_PUBLIC).fullmatch(text, start, end):
+def _is_public(text: str, start: int, end: int) -> bool:
+    """Known to be public by its own shape, by its label, or as a part of an address."""
+    if _compiled(_PUBLIC).fullmatch(text, start, end) or _compiled(_PUBLIC_LABEL).search(
+        text[max(0, start - 40) : start]
+    ):
         return True
-    before = text[max(0, start - 40) : start]
-    if _compiled(_PUBLIC_LABEL).search(before):
-        return True
-    return _compiled(_ADDRESS).search(text[max(chunk, start - 2000) : start]) is not None
+    run = _compiled(r"[\s\"'`<>,;|]").split(text[max(0, start - 600) : start])[-1]
+    return _compiled(r"://|[a-z0-9]\.[a-z]{2,6}/").search(run) is not None

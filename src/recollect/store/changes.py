@@ -46,6 +46,9 @@ from ..policy.evolve import marked, repeated, retagged, revised, weighed
 from ..policy.identity import state_hash
 from .audit import TRIM, Bound, Head, chained
 
+BIGGEST_KEPT_ID = 2**53
+"""A memory from elsewhere keeps its id up to here; beyond, the ids of later ones would run out."""
+
 
 class Rows(Protocol):
     """What an engine must offer to have changes carried out."""
@@ -55,15 +58,21 @@ class Rows(Protocol):
     def twin(self, memory: Memory) -> Memory | None:
         """The memory that holds the place this one would take: same words, scope and owner, equally trusted or not."""
 
-    def insert(self, memory: Memory, state: str) -> Memory:
+    def insert(self, memory: Memory, state: str, recorded_at: datetime) -> Memory:
         """Store a new memory under its id, or under a new one if it has none; return it as stored."""
 
-    def replace(self, before: Memory, after: Memory, state: str) -> None:
-        """Write what a memory has become over what it was."""
+    def replace(self, before: Memory, after: Memory, state: str, now: datetime) -> None:
+        """Write what a memory has become over what it was, and keep what it was as a version that ends now."""
 
-    def add_version(self, memory_id: MemoryId, version: Version) -> None: ...
-    def occupying(self) -> list[Memory]: ...
-    def put_link(self, link: Link) -> None: ...
+    def add_version(self, memory_id: MemoryId, version: Version) -> None:
+        """Keep a version that was recorded elsewhere, unless there is one of that number."""
+
+    def remembered(self) -> list[Memory]:
+        """Every memory that is not forgotten."""
+
+    def put_link(self, link: Link) -> Link:
+        """Make a link, or give the one that is there a new weight; return it as stored."""
+
     def drop_link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> bool: ...
     def add_feedback(self, feedback: Feedback) -> bool: ...
     def regroup(self, clusters: tuple[tuple[str, tuple[MemoryId, ...]], ...]) -> None: ...
@@ -140,7 +149,7 @@ class Work:
             after = repeated(existing, change.memory, change.on_duplicate, self._now)
             return self._store("reinforce", existing, after, detail={"duplicate": True})
         state = state_hash(change.memory)
-        memory = self._rows.insert(replace(change.memory, id=UNSAVED), state)
+        memory = self._rows.insert(replace(change.memory, id=UNSAVED), state, self._now)
         self._log("add", memory, state, detail={"kind": memory.kind.value, "origin": memory.origin.value})
         return Outcome(action="add", memory=memory)
 
@@ -176,8 +185,8 @@ class Work:
         memory, target = self._memory(link.memory), self._memory(link.target)
         if memory.id == target.id:
             raise InvalidInput("target", "a memory cannot be linked to itself")
-        made = replace(link, created_at=link.created_at or self._now, updated_at=link.updated_at or self._now)
-        self._rows.put_link(made)
+        wanted = replace(link, created_at=link.created_at or self._now, updated_at=link.updated_at or self._now)
+        made = self._rows.put_link(wanted)
         self._log(
             "link",
             memory,
@@ -204,7 +213,7 @@ class Work:
         there = self._rows.by_uid(change.memory.uid)
         if there is not None and state_hash(there) == state_hash(change.memory):
             return Outcome(action="unchanged", memory=there)
-        stored = self._put_new(change.memory) if there is None else self._put_over(there, change.memory)
+        stored = self._put_new(change) if there is None else self._put_over(there, change.memory)
         for version in change.history:
             self._rows.add_version(stored.id, version)
         for verdict in change.feedback:
@@ -212,18 +221,20 @@ class Work:
         self._log("put", stored, state_hash(stored), detail={"version": stored.version, "known": there is not None})
         return Outcome(action="put", memory=stored)
 
-    def _put_new(self, wanted: Memory) -> Memory:
+    def _put_new(self, change: Put) -> Memory:
+        wanted = change.memory
         self._refuse_twin(wanted)
-        taken = wanted.id != UNSAVED and self._rows.get(wanted.id) is not None
-        return self._rows.insert(replace(wanted, id=UNSAVED) if taken else wanted, state_hash(wanted))
+        if not 0 < wanted.id <= BIGGEST_KEPT_ID or self._rows.get(wanted.id) is not None:
+            wanted = replace(wanted, id=UNSAVED)
+        # Where its history ends, the time of what it says now begins.
+        since = max((version.recorded_to for version in change.history), default=wanted.updated_at)
+        return self._rows.insert(wanted, state_hash(wanted), min(since, self._now))
 
     def _put_over(self, there: Memory, wanted: Memory) -> Memory:
         """The state that was there becomes a version, so that nothing is lost whichever of the two was newer."""
         after = replace(wanted, id=there.id, version=max(wanted.version, there.version + 1))
         self._refuse_twin(after)
-        until = max(self._now, there.updated_at)
-        self._rows.add_version(there.id, Version(memory=there, recorded_from=there.updated_at, recorded_to=until))
-        self._rows.replace(there, after, state_hash(after))
+        self._rows.replace(there, after, state_hash(after), self._now)
         return after
 
     def _refuse_twin(self, memory: Memory) -> None:
@@ -233,7 +244,7 @@ class Work:
                 raise DuplicateMemory(memory.ref, twin.ref)
 
     def _clear(self) -> Outcome:
-        memories = self._rows.occupying()
+        memories = self._rows.remembered()
         for memory in memories:
             self._store("remove", memory, marked(memory, Status.FORGOTTEN, None, self._now), detail={"clear": True})
         self._log("clear", detail={"memories": len(memories)})
@@ -249,11 +260,8 @@ class Work:
         """Write the memory's next version, keep the one before, and log it."""
         if after.fingerprint != before.fingerprint or after.status is not before.status:
             self._refuse_twin(after)
-        self._rows.add_version(
-            before.id, Version(memory=before, recorded_from=before.updated_at, recorded_to=after.updated_at)
-        )
         state = state_hash(after)
-        self._rows.replace(before, after, state)
+        self._rows.replace(before, after, state, self._now)
         self._log(action, after, state, detail=detail)
         return Outcome(action=action, memory=after)
 
@@ -276,7 +284,8 @@ class Work:
         if not self._bound.max_entries or length <= self._bound.max_entries:
             return
         # One of the entries kept is the one that records this.
-        base = self._rows.trim_audit(self._head.seq - max(0, self._bound.trim_to - 1))
+        kept = min(max(0, self._bound.trim_to - 1), length - 1)
+        base = self._rows.trim_audit(self._head.seq - kept)
         self._log(TRIM, detail={"through": base.seq, "hash": base.hash})
 
 

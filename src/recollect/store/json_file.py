@@ -17,9 +17,9 @@ from typing import cast
 
 import apsw
 
-from ..codec import decode, encode
+from ..codec import decode, encode, from_micros
 from ..errors import InvalidInput, RecollectError, StoreDamaged, StoreError, StoreFull, StoreInUse, StoreTooNew
-from ..model import AuditEntry, Feedback, Json, Memory, MemoryId, Version
+from ..model import AuditEntry, Feedback, Json, Memory, Version
 from ..policy.identity import content_hash, estimate_tokens, fingerprint, state_hash
 from .audit import Head
 from .contract import Options
@@ -38,13 +38,15 @@ class JsonStore(SqliteStore):
     def __init__(self, path: Path, options: Options) -> None:
         require_engine()
         self._path = path
+        self._process = os.getpid()
         with translated(str(path)):
             private_folder(path.parent)
             self._lock = _take(path)
         connections = Connections(None, busy_timeout=options.busy_timeout, lock_timeout=options.lock_timeout)
         prepare(connections, backups=None)
         try:
-            document, notes = _read(path)
+            with translated(str(path)):
+                document, notes = _read(path)
             if document is not None:
                 _load(connections, document, str(path))
         except RecollectError:
@@ -53,18 +55,23 @@ class JsonStore(SqliteStore):
         super().__init__(connections, options, url=f"json:{path}", notes=notes)
 
     def _before_commit(self, connection: apsw.Connection) -> None:
+        if os.getpid() != self._process:
+            raise StoreInUse(str(self._path), "belongs to the process that this one was forked from")
         _save(self._path, json.dumps(self._document(connection), ensure_ascii=False, indent=2) + "\n")
 
     def _document(self, connection: apsw.Connection) -> dict[str, Json]:
         memories = sorted(self.query(limit=None), key=lambda memory: memory.id)
+        rows = connection.execute("SELECT id, recorded_at FROM memories").fetchall()
+        recorded = {number: cast(int, at) for number, at in rows}
         return {
             "format": FORMAT,
             "version": VERSION,
-            "memories": [encode(each) for each in memories],
+            "memories": [{**_json(each), "recorded_at": recorded[each.id]} for each in memories],
             "versions": [encode(each) for memory in memories for each in self.history(memory.id)],
             "links": [list(row) for row in connection.execute(f"SELECT {_LINK_COLUMNS} FROM links")],
             "feedback": [encode(each) for each in self.feedback()],
-            "clusters": [[each.label, [memory.id for memory in self.members(each.id)]] for each in self.clusters()],
+            "clusters": [list(row) for row in connection.execute("SELECT id, label FROM clusters ORDER BY id")],
+            "members": [list(row) for row in connection.execute("SELECT memory_id, cluster_id FROM memory_clusters")],
             "audit": [encode(each) for each in self.audit()],
             "audit_base": encode(read_head(connection, "audit_base")),
             "requests": [list(row) for row in connection.execute(f"SELECT {_REQUEST_COLUMNS} FROM requests")],
@@ -75,7 +82,9 @@ class JsonStore(SqliteStore):
 
     def close(self) -> None:
         super().close()
-        os.close(self._lock)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
 
 
 _LINK_COLUMNS = "memory_id, kind, target_id, weight, made_by, created_at, updated_at"
@@ -135,30 +144,49 @@ def _load(connections: Connections, document: Mapping[str, Json], where: str) ->
         with connections.writing() as connection:
             rows = SqliteRows(connection)
             for data in _items(document, "memories"):
-                _insert(rows, _with_hashes(decode(Memory, data)))
+                _insert(rows, data)
             for data in _items(document, "versions"):
                 version = decode(Version, data)
                 rows.add_version(version.memory.id, version)
             for data in _items(document, "feedback"):
                 rows.add_feedback(decode(Feedback, data))
             _load_tables(connection, document)
-            rows.regroup(tuple(_cluster(data) for data in _items(document, "clusters")))
             rows.finish()
             _load_audit(connection, document)
-    except (InvalidInput, apsw.ConstraintError, TypeError, ValueError) as error:
+    except (InvalidInput, apsw.Error, TypeError, ValueError, OverflowError, StoreError) as error:
         raise StoreDamaged(where, f"holds something that cannot be read ({error})") from error
 
 
-def _insert(rows: SqliteRows, memory: Memory) -> None:
-    rows.insert(memory, state_hash(memory))
+def _json(memory: Memory) -> dict[str, Json]:
+    state = encode(memory)
+    assert isinstance(state, dict)
+    return state
+
+
+def _insert(rows: SqliteRows, data: Json) -> None:
+    if not isinstance(data, dict):
+        raise InvalidInput("memories", "expected objects")
+    recorded_at = data.pop("recorded_at", None)
+    memory = _with_hashes(decode(Memory, data))
+    since = from_micros(recorded_at) if isinstance(recorded_at, int) else memory.updated_at
+    rows.insert(memory, state_hash(memory), since)
 
 
 def _load_tables(connection: apsw.Connection, document: Mapping[str, Json]) -> None:
-    for name, columns, marks in (("links", _LINK_COLUMNS, 7), ("requests", _REQUEST_COLUMNS, 4)):
+    for name, table, columns in _TABLES:
+        marks = ", ".join("?" * len(columns.split(",")))
         connection.executemany(
-            f"INSERT INTO {name} ({columns}) VALUES ({', '.join('?' * marks)})",
+            f"INSERT INTO {table} ({columns}) VALUES ({marks})",
             [cast(list[str], row) for row in _items(document, name)],
         )
+
+
+_TABLES = (
+    ("links", "links", _LINK_COLUMNS),
+    ("requests", "requests", _REQUEST_COLUMNS),
+    ("clusters", "clusters", "id, label"),
+    ("members", "memory_clusters", "memory_id, cluster_id"),
+)
 
 
 def _load_audit(connection: apsw.Connection, document: Mapping[str, Json]) -> None:
@@ -176,11 +204,6 @@ def _items(document: Mapping[str, Json], name: str) -> list[Json]:
     if not isinstance(found, list):
         raise InvalidInput(name, "expected a list")
     return found
-
-
-def _cluster(data: Json) -> tuple[str, tuple[MemoryId, ...]]:
-    label, members = cast(tuple[str, list[int]], data)
-    return label, tuple(MemoryId(member) for member in members)
 
 
 def _with_hashes(memory: Memory) -> Memory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import apsw
 
@@ -11,7 +12,7 @@ from ...model import Check, Memory
 from ...policy.identity import content_hash, fingerprint, state_hash
 from ..audit import chain_faults
 from .index import Tally, index_memory, lexemes, read_size, write_tally
-from .rows import COLUMNS, SELECTED, from_row, read_memories, version_from
+from .rows import COLUMNS, SELECTED, UNREADABLE, from_row, read_memories, version_from
 from .schema import WORD_INDEX
 from .work import audit_entry, read_head
 
@@ -33,8 +34,8 @@ def check_store(connection: apsw.Connection) -> Iterator[Check]:
     for name, faults, fixable, fine in _CHECKS:
         try:
             found = list(faults(connection))
-        except (apsw.CorruptError, apsw.NotADBError) as error:
-            found = [f"the file is damaged ({error})"]
+        except (apsw.CorruptError, apsw.NotADBError, StoreDamaged) as error:
+            found = [f"it cannot be read ({error})"]
         yield Check(name=name, ok=not found, detail=_told(found) if found else fine, fixable=fixable)
 
 
@@ -89,19 +90,40 @@ def audit_faults(connection: apsw.Connection) -> Iterator[str]:
             "SELECT seq, at, actor, action, uid, detail, state, prev, hash FROM audit ORDER BY seq"
         )
     )
-    base = read_head(connection, "audit_base")
     try:
-        yield from chain_faults(entries, base=base, head=read_head(connection, "audit_head"))
-    except (ValueError, TypeError) as error:
+        base, head = read_head(connection, "audit_base"), read_head(connection, "audit_head")
+        yield from chain_faults(entries, base=base, head=head)
+    except UNREADABLE as error:
         yield f"an entry cannot be read ({error})"
-    for uid, held in connection.execute(
-        "SELECT a.uid, m.state_hash FROM (SELECT uid, state, max(seq) FROM audit WHERE uid <> '' GROUP BY uid)"
-        " a LEFT JOIN memories m ON m.uid = a.uid WHERE m.state_hash IS NOT a.state"
-    ):
-        yield f"memory {uid} {'is gone' if held is None else 'was changed'} without an audit entry"
-    if base.seq == 0:
-        for (uid,) in connection.execute("SELECT uid FROM memories EXCEPT SELECT uid FROM audit"):
+        return
+    except StoreDamaged as error:
+        yield str(error)
+        return
+    yield from _unlogged(connection, complete=base.seq == 0)
+
+
+def _unlogged(connection: apsw.Connection, *, complete: bool) -> Iterator[str]:
+    """Memories that are not as their last audit entry left them. A `complete` audit knows every memory there is."""
+    logged: dict[str, str] = {
+        uid: state
+        for uid, state, _ in connection.execute("SELECT uid, state, max(seq) FROM audit WHERE uid <> '' GROUP BY uid")
+    }
+    for row in connection.execute(f"SELECT {SELECTED} FROM memories m"):
+        uid = str(row[1])
+        expected = logged.pop(uid, None)
+        if expected is None and complete:
             yield f"memory {uid} was put there without an audit entry"
+        elif expected is not None and _state_of(row) != expected:
+            yield f"memory {uid} was changed without an audit entry"
+    for uid in logged:
+        yield f"memory {uid} is gone without an audit entry"
+
+
+def _state_of(row: tuple[Any, ...]) -> str:
+    try:
+        return state_hash(from_row(row))
+    except StoreDamaged:
+        return ""
 
 
 def _word_index_faults(connection: apsw.Connection) -> Iterator[str]:

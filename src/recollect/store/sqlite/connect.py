@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -45,12 +45,15 @@ class Connections:
         _OPEN.add(self)
 
     def _start(self) -> None:
+        self._gate = threading.Condition()
+        self._in_use = 0
         self._idle: list[apsw.Connection] = []
         self._writer: apsw.Connection | None = None
         self._snapshot = threading.local()
         # A database in memory is one connection, which readers and writers share in turn.
         self._alone = threading.RLock()
         self._closed = False
+        self._orphaned = False
 
     @property
     def where(self) -> str:
@@ -66,7 +69,7 @@ class Connections:
             with self._alone, translated(self.where):
                 yield self._memory()
         else:
-            with translated(self.where), self._pooled() as connection:
+            with translated(self.where), self._counted(), self._pooled() as connection:
                 connection.execute("BEGIN")
                 try:
                     yield connection
@@ -77,13 +80,25 @@ class Connections:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Within it, every `reading` of this thread is the same moment."""
-        with self.reading() as connection:
+        if self._path is None and getattr(self._snapshot, "connection", None) is None:
+            moment: AbstractContextManager[apsw.Connection] = closing(self._copied())
+        else:
+            moment = self.reading()
+        with moment as connection:
             outer = getattr(self._snapshot, "connection", None)
             self._snapshot.connection = connection
             try:
                 yield
             finally:
                 self._snapshot.connection = outer
+
+    def _copied(self) -> apsw.Connection:
+        """A database in memory has one connection, so a moment of it is a copy."""
+        with self._alone, translated(self.where):
+            copy = self.connect()
+            with copy.backup("main", self._memory(), "main") as copying:
+                copying.step(-1)
+            return copy
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
@@ -93,7 +108,7 @@ class Connections:
                 with self._alone:
                     yield from self._transaction(self._memory())
             else:
-                with self._turnstile.turn():
+                with self._turnstile.turn(), self._counted():
                     if self._writer is None:
                         self._writer = self.connect()
                     yield from self._transaction(self._writer)
@@ -126,15 +141,66 @@ class Connections:
                 with self._alone:
                     yield self._memory()
             else:
-                with self._turnstile.turn():
+                with self._turnstile.turn(), self._counted():
                     if self._writer is None:
                         self._writer = self.connect()
                     yield self._writer
+
+    def overwrite(self, source: apsw.Connection, accept: Callable[[apsw.Connection], None]) -> None:
+        """Make the whole database what another one holds; in memory, only once `accept` has not raised."""
+        if self._path is None:
+            with self._alone, translated(self.where):
+                self._exchange(source, accept)
+            return
+        with self.exclusive() as writer:
+            with writer.backup("main", source, "main") as copying:
+                copying.step(-1)
+            # FTS5 keeps parts of its index with the connection and does not notice that they were replaced.
+            self._writer = None
+            writer.close()
+
+    def _exchange(self, source: apsw.Connection, accept: Callable[[apsw.Connection], None]) -> None:
+        before, self._writer = self._writer, self.connect()
+        try:
+            with self._writer.backup("main", source, "main") as copying:
+                copying.step(-1)
+            accept(self._writer)
+        except BaseException:
+            self._writer.close()
+            self._writer = before
+            raise
+        if before is not None:
+            before.close()
+
+    @contextmanager
+    def fresh(self) -> Iterator[apsw.Connection]:
+        """Like `reading`, on a connection of its own: FTS5 checks what a connection remembers, not what is there."""
+        if self._path is None:
+            with self.reading() as connection:
+                yield connection
+            return
+        with translated(self.where), self._counted(), closing(self.connect()) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """While it lasts, a connection is in use and a fork waits."""
+        with self._gate:
+            self._in_use += 1
+        try:
+            yield
+        finally:
+            with self._gate:
+                self._in_use -= 1
+                self._gate.notify_all()
 
     def connect(self) -> apsw.Connection:
         """A new connection, set up."""
         if self._closed:
             raise StoreError(self.where, "is closed")
+        if self._orphaned:
+            raise StoreError(self.where, "was in use when this process was forked", hint="Open it in the new process.")
         connection = apsw.Connection(str(self._path) if self._path else ":memory:")
         connection.set_busy_timeout(self._busy_ms)
         for pragma in _PRAGMAS:
@@ -165,26 +231,40 @@ class Connections:
     def close(self) -> None:
         """Close every connection; one that is in use closes when its block ends."""
         self._closed = True
+        self._close_connections()
+
+    def _close_connections(self) -> None:
         while self._idle:
             self._idle.pop().close()
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
-    def forget_inherited(self) -> None:
-        """In a forked child: SQLite connections must be neither used nor closed there, so they are kept aside."""
-        _INHERITED.extend(self._idle)
-        if self._writer is not None:
-            _INHERITED.append(self._writer)
-        closed = self._closed
-        if self._path is None:
-            # The child's copy of a database in memory is its own; only the lock may be held by a lost thread.
-            writer = self._writer
-            self._start()
-            self._writer = writer
-        else:
-            self._start()
+    def before_fork(self) -> None:
+        """Have no connection open while the process is copied.
+
+        SQLite counts the locks of a file in the memory of the process. A child that inherits the count believes it
+        holds locks that only its parent has; then either may remove the log that the other is writing to.
+        """
+        self._gate.acquire()
+        self._gate.wait_for(lambda: self._in_use == 0, timeout=_FORK_PATIENCE)
+        if self._path is not None and self._in_use == 0:
+            self._close_connections()
+
+    def after_fork(self) -> None:
+        """In the parent: go on."""
+        self._gate.release()
+
+    def begin_in_child(self) -> None:
+        """In the child: start anew. What could not be closed before is kept aside, neither used nor closed."""
+        closed, writer, in_use = self._closed, self._writer, self._in_use
+        _INHERITED.extend((*self._idle, writer))
+        self._start()
         self._closed = closed
+        if self._path is None:
+            self._writer = writer  # a copy of the database, which is the child's own
+        else:
+            self._orphaned = in_use > 0
 
 
 @contextmanager
@@ -202,19 +282,38 @@ def translated(where: str) -> Iterator[None]:
         raise StoreReadOnly(where, f"cannot be opened for writing ({error})") from error
     except apsw.IOError as error:
         raise StoreError(where, f"could not be read or written ({error})", hint="Check the disk.") from error
+    except apsw.ConstraintError as error:
+        raise StoreError(where, f"refused a change that would break its rules ({error})") from error
     except PermissionError as error:
         raise StoreReadOnly(where, f"cannot be opened ({error.strerror})") from error
+    except OSError as error:
+        raise StoreError(where, f"cannot be used ({error.strerror})") from error
     except apsw.ThreadingViolationError as error:  # pragma: no cover - a defect here, not a state of the store
         raise AssertionError("two threads used one connection") from error
 
 
+_FORK_PATIENCE = 1.0
 _OPEN: weakref.WeakSet[Connections] = weakref.WeakSet()
-_INHERITED: list[apsw.Connection] = []
+_INHERITED: list[apsw.Connection | None] = []
+_AT_FORK: list[Connections] = []
 
 
-def _forget_in_child() -> None:
-    for each in list(_OPEN):
-        each.forget_inherited()
+def _before_fork() -> None:
+    _AT_FORK[:] = _OPEN
+    for each in _AT_FORK:
+        each.before_fork()
 
 
-os.register_at_fork(after_in_child=_forget_in_child)
+def _after_fork() -> None:
+    for each in _AT_FORK:
+        each.after_fork()
+    _AT_FORK.clear()
+
+
+def _in_child() -> None:
+    for each in _AT_FORK:
+        each.begin_in_child()
+    _AT_FORK.clear()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
 
-from ...errors import BadFile, RecollectError, StoreDamaged, StoreError, StoreTooNew
+from ...errors import BadFile, RecollectError, StoreDamaged, StoreError
 from ..contract import Options
 from .check import rebuild_derived
 from .connect import Connections, translated
 from .lock import Turnstile
+from .rows import first_row
 from .schema import APPLICATION_ID, MIGRATIONS, migrate, pending, verify_shape, version_of
 
 CHECKED_AT_OPEN = 4_000_000
@@ -24,8 +26,11 @@ _DAY = 86_400
 
 def private_folder(folder: Path) -> None:
     """Make a folder that only its owner can enter, whatever the umask."""
-    if not folder.is_dir():
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.is_dir():
+        return
+    private_folder(folder.parent)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
         folder.chmod(0o700)
 
 
@@ -62,36 +67,64 @@ def open_file(path: Path, options: Options) -> tuple[Connections, tuple[str, ...
 
 
 def _make_private(path: Path, backups: Path | None, notes: list[str]) -> None:
+    """Make the file if it is not there, so that SQLite gives its -wal and -shm files the same mode.
+
+    A file that is there is never opened here, only looked at: closing it again would take away the locks that SQLite
+    holds on it for other connections of this process, and with them what those connections write.
+    """
     private_folder(path.parent)
     try:
-        # SQLite gives its -wal and -shm files the mode of this one.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        return
-    os.fchmod(descriptor, 0o600)
-    os.close(descriptor)
+        if path.is_dir():
+            raise
+        new = path.stat().st_size == 0
+    else:
+        os.fchmod(descriptor, 0o600)
+        os.close(descriptor)
+        new = True
     newest = next(iter(backups_in(backups)), None)
-    if newest:
-        notes.append(f"{path} was not there and is new and empty; {newest} can be restored")
+    if new and newest:
+        notes.append(f"{path} was missing or empty and is new; {newest} can be restored")
 
 
 def _refuse_newer(path: Path) -> None:
-    """Look at the file's header before SQLite does, so that a newer store is refused without a byte written."""
-    with path.open("rb") as file:
-        header = file.read(100)
-    ours = header[68:72] == APPLICATION_ID.to_bytes(4, "big")
-    found = int.from_bytes(header[60:64], "big")
-    if ours and found > len(MIGRATIONS):
-        raise StoreTooNew(str(path), found, len(MIGRATIONS))
+    """Turn away from a newer store without a byte written beside it; an ordinary connection would make its log."""
+    uri = f"{path.absolute().as_uri()}?immutable=1"
+    with (
+        suppress(apsw.Error),
+        closing(apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)) as peek,
+    ):
+        if peek.pragma("application_id") == APPLICATION_ID:
+            pending(peek, str(path))
 
 
 def _validated(connections: Connections, path: Path, backups: Path | None) -> list[str]:
     with connections.reading() as connection:
-        pending(connection, str(path))
-        if _due(path):
-            _quick_check(connection, str(path))
-            _checked_mark(path).touch(mode=0o600)
+        _check(connection, path)
+        wal = connection.pragma("journal_mode") == "wal"
+    if not wal:
+        with connections.exclusive() as writer:
+            writer.pragma("journal_mode", "wal")
     return prepare(connections, backups=backups)
+
+
+def _check(connection: apsw.Connection, path: Path) -> None:
+    """Refuse what is not ours or newer; look for damage where that is due."""
+    _refuse_foreign(connection, str(path))
+    pending(connection, str(path))
+    if _due(path):
+        _quick_check(connection, str(path))
+        mark = _checked_mark(path)
+        mark.touch(mode=0o600)
+        mark.chmod(0o600)
+
+
+def _refuse_foreign(connection: apsw.Connection, where: str) -> None:
+    """Leave alone a database that some other program keeps here."""
+    ours = connection.pragma("application_id") == APPLICATION_ID
+    if not ours and first_row(connection, "SELECT 1 FROM sqlite_schema LIMIT 1"):
+        raise StoreError(where, "is a database of another program", hint="Nothing of it was changed.")
 
 
 def _checked_mark(path: Path) -> Path:
@@ -126,16 +159,20 @@ def prepare(connections: Connections, *, backups: Path | None) -> list[str]:
             keep = backups / f"memory-before-schema-{len(MIGRATIONS)}-{_stamp()}.db"
             write_backup(writer, keep)
             notes.append(f"upgraded from schema {old}; a copy from before is {keep}")
-        for _ in migrate(writer, datetime.now(UTC)):
-            pass
-        if _stale(writer):
-            with writer:
-                rebuild_derived(writer)
+        _bring_up_to_date(writer)
     return notes
 
 
+def _bring_up_to_date(connection: apsw.Connection) -> None:
+    for _ in migrate(connection, datetime.now(UTC)):
+        pass
+    if _stale(connection):
+        with connection:
+            rebuild_derived(connection)
+
+
 def _stale(connection: apsw.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM meta WHERE key = 'stale'").fetchone() is not None
+    return first_row(connection, "SELECT 1 FROM meta WHERE key = 'stale'") is not None
 
 
 # --- Backups -------------------------------------------------------------------------------------------------------
@@ -194,15 +231,28 @@ def open_backup(path: Path) -> apsw.Connection:
     return connection
 
 
-def restore_backup(connections: Connections, path: Path) -> None:
+def restore_backup(connections: Connections, path: Path, accept: Callable[[apsw.Connection], None]) -> None:
     """Make the store what a backup holds, as one transaction: others see the old content, then the new."""
-    source = open_backup(path)
+    with translated(connections.where), closing(open_backup(path)) as source, closing(_current_copy(source)) as current:
+        connections.overwrite(current, accept)
+
+
+def _current_copy(source: apsw.Connection) -> apsw.Connection:
+    """A copy in memory that has the present schema, so that what replaces a store needs no more work after it."""
+    copy = apsw.Connection(":memory:")
+    with copy.backup("main", source, "main") as copying:
+        copying.step(-1)
+    _bring_up_to_date(copy)
+    return copy
+
+
+def _sound(path: Path) -> bool:
+    """Whether the file has been put right since it was found damaged."""
     try:
-        with connections.exclusive() as writer, writer.backup("main", source, "main") as copying:
-            copying.step(-1)
-    finally:
-        source.close()
-    prepare(connections, backups=None)
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+            return str(connection.execute("PRAGMA quick_check(1)").get) == "ok"
+    except apsw.Error:
+        return False
 
 
 def set_aside(path: Path) -> Path:
@@ -217,6 +267,8 @@ def set_aside(path: Path) -> Path:
 def _stand_in(path: Path, options: Options, damage: StoreDamaged) -> str:
     """Put the damaged file aside and the newest good backup in its place; what is said of it."""
     with Turnstile(path, timeout=options.lock_timeout).turn():
+        if _sound(path):
+            return f"{path} was damaged and has been replaced by another process"
         for backup in backups_in(options.backups):
             try:
                 source = open_backup(backup)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
 from datetime import datetime
 
 from ...codec import to_micros
@@ -33,6 +33,14 @@ def order_sql(order: Order) -> str:
     return f"m.{_column(order.field)} {direction}, m.id {direction}"
 
 
+def tallied_sql(field: str) -> tuple[str, str]:
+    """What to count over and by: `memories m`, with the table of the field's values where it holds several."""
+    if field in LISTS:
+        table, column = _TABLES[field]
+        return f"memories m JOIN {table} e ON e.memory_id = m.id", f"e.{column}"
+    return "memories m", f"m.{_column(field)}"
+
+
 def _column(field: str) -> str:
     # The name goes into the statement itself, so it is taken from the list and not from the caller.
     return next(name for name in FIELDS if name == field)
@@ -57,11 +65,11 @@ def _list_sql(condition: Condition) -> tuple[str, list[Value]]:
 
 
 def _among(column: str, value: Scalar | tuple[Scalar, ...]) -> tuple[str, list[Value]]:
-    options: Iterable[Scalar] = value if isinstance(value, tuple) else (value,)
-    bound = [_bound(each) for each in options]
-    some = [each for each in bound if each is not None]
-    clause = f"{column} IN ({', '.join('?' * len(some))})"
-    return (f"({clause} OR {column} IS NULL)" if len(some) < len(bound) else clause), list(some)
+    options = [_bound(each) for each in (value if isinstance(value, tuple) else (value,))]
+    some = [each for each in options if each is not None]
+    # One bound value however long the list is; SQLite allows only so many.
+    clause = f"{column} IN (SELECT value FROM json_each(?))"
+    return (f"({clause} OR {column} IS NULL)" if len(some) < len(options) else clause), [json.dumps(some)]
 
 
 def _bound(value: Scalar | tuple[Scalar, ...]) -> Value:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import cast
 
 import apsw
 
 from ...model import Memory, Status
 from ...policy.query import index_words
+from .rows import first_row
 
 
 def lexemes(memory: Memory) -> tuple[str, str, str, str, str]:
@@ -31,9 +33,9 @@ class Tally:
     memories: int = 0
     words: int = 0
 
-    def count(self, fields: Iterable[str], change: int) -> None:
+    def count(self, fields: Iterable[str | None], change: int) -> None:
         """One memory more, or less, with these words."""
-        words = [word for each in fields for word in each.split()]
+        words = [word for each in fields if each for word in each.split()]
         self.memories += change
         self.words += change * len(words)
         for word in set(words):
@@ -49,7 +51,7 @@ def index_memory(connection: apsw.Connection, memory: Memory, tally: Tally) -> N
         "INSERT INTO words (rowid, content, tags, files, source, kind) VALUES (?, ?, ?, ?, ?, ?)",
         (memory.id, *fields),
     )
-    for tag in memory.tags:
+    for tag in dict.fromkeys(memory.tags):
         connection.execute("INSERT INTO memory_tags (tag, memory_id) VALUES (?, ?)", (tag, memory.id))
     for path in memory.files:
         connection.execute("INSERT INTO memory_files (path, memory_id) VALUES (?, ?)", (path, memory.id))
@@ -61,7 +63,7 @@ def unindex_memory(connection: apsw.Connection, memory_id: int, tally: Tally) ->
     for fields in connection.execute(
         "SELECT content, tags, files, source, kind FROM words WHERE rowid = ?", (memory_id,)
     ).fetchall():
-        tally.count(map(str, fields), -1)
+        tally.count(cast(tuple[str | None, ...], fields), -1)
     for statement in (
         "DELETE FROM words WHERE rowid = ?",
         "DELETE FROM memory_tags WHERE memory_id = ?",
@@ -84,7 +86,7 @@ def indexed_alike(before: Memory, after: Memory) -> bool:
 
 def read_size(connection: apsw.Connection) -> tuple[int, int]:
     """How many memories the index holds, and how many words."""
-    row = connection.execute("SELECT value FROM meta WHERE key = 'index_size'").fetchone()
+    row = first_row(connection, "SELECT value FROM meta WHERE key = 'index_size'")
     memories, _, words = str(row[0]).partition(" ") if row else ("0", "", "0")
     return int(memories), int(words)
 

@@ -30,7 +30,8 @@ class Turnstile:
 
     def _start(self) -> None:
         self._threads = threading.Lock()
-        self._held: list[int] = []
+        # Held, waited for, or abandoned and still waited for by a thread: a forked child must close them all.
+        self._open: set[int] = set()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -54,63 +55,61 @@ class Turnstile:
     def _take(self, name: str, deadline: float) -> int:
         path = f"{self._store}-{name}"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._open.add(descriptor)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if not _flock_before(descriptor, deadline):
+            if not self._flock_before(descriptor, deadline):
                 raise self._busy() from None
         except OSError:
-            os.close(descriptor)
+            self._let_go(descriptor)
             raise
-        self._held.append(descriptor)
         return descriptor
 
     def _let_go(self, descriptor: int) -> None:
-        self._held.remove(descriptor)
+        self._open.discard(descriptor)
         os.close(descriptor)
+
+    def _flock_before(self, descriptor: int, deadline: float) -> bool:
+        """Wait for a file lock until the deadline; on failure the descriptor is let go when the wait ends.
+
+        `flock` cannot time out, so the wait is done by a thread that can be abandoned.
+        """
+        settled = threading.Lock()
+        outcome: list[str] = []
+        done = threading.Event()
+
+        def settle(word: str) -> bool:
+            with settled:
+                outcome.append(word)
+                return outcome[0] == word
+
+        def wait() -> None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if not settle("taken"):
+                self._let_go(descriptor)
+            done.set()
+
+        threading.Thread(target=wait, name="recollect-lock", daemon=True).start()
+        done.wait(max(0.0, deadline - time.monotonic()))
+        return not settle("abandoned")
 
     def _busy(self) -> StoreBusy:
         return StoreBusy(str(self._store), f"another process kept the write lock for {self._timeout:g} s")
 
-    def forget_inherited(self) -> None:
+    def begin_in_child(self) -> None:
         """In a forked child: drop what belongs to the parent without unlocking it there."""
-        for descriptor in self._held:
+        for descriptor in self._open:
             os.close(descriptor)
         self._start()
-
-
-def _flock_before(descriptor: int, deadline: float) -> bool:
-    """Wait for a file lock until the deadline; on failure the descriptor is closed, now or when the wait ends.
-
-    `flock` cannot time out, so the wait is done by a thread that can be abandoned.
-    """
-    settled = threading.Lock()
-    outcome: list[str] = []
-
-    def settle(word: str) -> bool:
-        with settled:
-            outcome.append(word)
-            return outcome[0] == word
-
-    done = threading.Event()
-
-    def wait() -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if not settle("taken"):
-            os.close(descriptor)
-        done.set()
-
-    threading.Thread(target=wait, name="recollect-lock", daemon=True).start()
-    done.wait(max(0.0, deadline - time.monotonic()))
-    return not settle("abandoned")
 
 
 _TURNSTILES: weakref.WeakSet[Turnstile] = weakref.WeakSet()
 
 
-def _forget_in_child() -> None:
+def _in_child() -> None:
     for each in list(_TURNSTILES):
-        each.forget_inherited()
+        each.begin_in_child()
 
 
-os.register_at_fork(after_in_child=_forget_in_child)
+os.register_at_fork(after_in_child=_in_child)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias, cast
 
@@ -47,9 +48,13 @@ COLUMNS = (
 """A memory's fields in the order its row is read and written."""
 
 SELECTED = ", ".join(f"m.{name}" for name in COLUMNS)
-_STORED = (*COLUMNS, "owner", "state_hash")
+_STORED = (*COLUMNS, "owner", "state_hash", "recorded_at")
 _INSERT = f"INSERT INTO memories ({', '.join(_STORED)}) VALUES ({', '.join('?' * len(_STORED))})"
 _UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _STORED[1:])} WHERE id = ?"
+
+
+UNREADABLE = (ValueError, KeyError, TypeError, OverflowError, RecursionError, InvalidInput)
+"""What comes of decoding a value that was damaged or made up."""
 
 
 def _to_json(held: object) -> str:
@@ -87,13 +92,13 @@ _COLUMN_WRITERS = [(name, _WRITERS.get(name)) for name in COLUMNS]
 _COLUMN_READERS = [(name, _READERS.get(name)) for name in COLUMNS]
 
 
-def to_row(memory: Memory, state: str) -> list[Value]:
+def to_row(memory: Memory, state: str, recorded_at: datetime) -> list[Value]:
     """The values of a memory's row, in the order of the stored columns."""
     row: list[Value] = []
     for name, write in _COLUMN_WRITERS:
         held = getattr(memory, name)
         row.append(None if held is None or held == () else write(held) if write else held)
-    return [*row, memory.owner, state]
+    return [*row, memory.owner, state, to_micros(recorded_at)]
 
 
 def from_row(row: tuple[Any, ...]) -> Memory:
@@ -105,7 +110,7 @@ def from_row(row: tuple[Any, ...]) -> Memory:
             if held is not None
         }
         return Memory(**values)
-    except (ValueError, KeyError, TypeError, InvalidInput) as error:
+    except UNREADABLE as error:
         raise StoreDamaged(f"memory {row[0]}", f"its row cannot be read ({error})") from error
 
 
@@ -113,30 +118,42 @@ def read_memories(
     connection: apsw.Connection, sql: str, bindings: tuple[Value, ...] | list[Value] = ()
 ) -> Iterator[Memory]:
     """The memories of a query that selects `SELECTED` first."""
-    cursor = connection.execute(sql, bindings)
-    for row in cursor:
-        yield from_row(row)
+    return map(from_row, connection.execute(sql, bindings))
 
 
-def insert_row(connection: apsw.Connection, memory: Memory, state: str) -> int:
+def read_memory(connection: apsw.Connection, condition: str, *values: Value) -> Memory | None:
+    """The one memory for which a condition over `memories m` holds."""
+    row = first_row(connection, f"SELECT {SELECTED} FROM memories m WHERE {condition}", *values)
+    return None if row is None else from_row(row)
+
+
+def first_row(connection: apsw.Connection, sql: str, *values: Value) -> tuple[Any, ...] | None:
+    """The first row of a query, or None. The query is run to its end: a cursor left open would hold its connection to
+    the moment of that query, and later reads on it would not see what was written since.
+    """
+    rows = connection.execute(sql, values).fetchall()
+    return rows[0] if rows else None
+
+
+def insert_row(connection: apsw.Connection, memory: Memory, state: str, recorded_at: datetime) -> int:
     """Store a memory's row; an id of 0 takes the next free one. Returns the id."""
-    row = to_row(memory, state)
+    row = to_row(memory, state, recorded_at)
     if not row[0]:
         row[0] = None
     connection.execute(_INSERT, row)
     return connection.last_insert_rowid()
 
 
-def update_row(connection: apsw.Connection, memory: Memory, state: str) -> None:
+def update_row(connection: apsw.Connection, memory: Memory, state: str, recorded_at: datetime) -> None:
     """Write a memory over the row it has."""
-    connection.execute(_UPDATE, [*to_row(memory, state)[1:], memory.id])
+    connection.execute(_UPDATE, [*to_row(memory, state, recorded_at)[1:], memory.id])
 
 
-def version_row(memory_id: int, version: Version) -> list[Value]:
+def version_row(version: Version) -> list[Value]:
     """The values of a version's row."""
     state = canonical(encode(version.memory))
     return [
-        memory_id,
+        version.memory.id,
         version.memory.version,
         to_micros(version.recorded_from),
         to_micros(version.recorded_to),
@@ -149,6 +166,6 @@ def version_from(state: str, recorded_from: int, recorded_to: int) -> Version:
     """The version that a row holds."""
     try:
         memory = decode(Memory, cast(Json, json.loads(state)))
-    except (ValueError, InvalidInput) as error:
+    except UNREADABLE as error:
         raise StoreDamaged("versions", f"a version cannot be read ({error})") from error
     return Version(memory=memory, recorded_from=from_micros(recorded_from), recorded_to=from_micros(recorded_to))

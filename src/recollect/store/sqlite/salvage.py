@@ -11,9 +11,7 @@ import apsw
 from ...errors import StoreDamaged
 from ...model import Memory
 from ...policy.identity import content_hash
-from .rows import SELECTED, read_memories
-
-_STEP = 1_000
+from .rows import read_memory
 
 
 def salvaged(path: Path) -> Iterator[Memory | None]:
@@ -24,9 +22,7 @@ def salvaged(path: Path) -> Iterator[Memory | None]:
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         for number in range(1, _highest_id(connection) + 1):
             try:
-                found = next(
-                    read_memories(connection, f"SELECT {SELECTED} FROM memories m WHERE m.id = ?", (number,)), None
-                )
+                found = read_memory(connection, "m.id = ?", number)
             except (apsw.Error, StoreDamaged):
                 yield None
                 continue

@@ -71,7 +71,8 @@ CREATE TABLE memories (
     triggers TEXT,
     procedure TEXT,
     payload TEXT,
-    state_hash TEXT NOT NULL
+    state_hash TEXT NOT NULL,
+    recorded_at INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX memories_twin ON memories (fingerprint, scope, owner, status = 'quarantined')
     WHERE status IN ('candidate', 'confirmed', 'pinned', 'quarantined');
@@ -179,7 +180,7 @@ def mark_stale(connection: apsw.Connection) -> None:
 
 MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index)
 
-SHAPE = "b2:972463c345af6124ff5ee10acf06cf839b0d388a1c8d90374fb3aafc6b984344"
+SHAPE = "b2:7692c136e3c100f8a1fae68b129791449376a2ea232298422d3b9c37d484b6f6"
 """Hash of the present schema, as SQLite tells it; a file whose schema is another one is not trusted."""
 
 
@@ -214,8 +215,6 @@ def pending(connection: apsw.Connection, where: str) -> bool:
 
 def migrate(connection: apsw.Connection, now: datetime) -> Iterator[str]:
     """Bring a file up to the present schema, each step in a transaction of its own; yields the steps done."""
-    if connection.pragma("journal_mode") not in ("wal", "memory"):
-        connection.pragma("journal_mode", "wal")
     for number in range(version_of(connection), len(MIGRATIONS)):
         step = MIGRATIONS[number]
         with connection:

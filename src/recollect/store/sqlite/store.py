@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias, cast
 
 import apsw
 
@@ -20,6 +20,7 @@ from ...model import (
     Check,
     Cluster,
     Feedback,
+    Json,
     Link,
     LinkKind,
     Memory,
@@ -33,21 +34,19 @@ from ...model import (
     Where,
     WordSearch,
 )
-from ...policy.query import FIELDS
 from ..audit import Head
 from ..changes import Work, request_hash
 from ..contract import Options
 from . import files
 from .check import audit_faults, check_store, check_word_index, rebuild_derived
 from .connect import Connections, require_engine
-from .filters import order_sql, where_sql
-from .rows import SELECTED, Value, read_memories, version_from
+from .filters import order_sql, tallied_sql, where_sql
+from .rows import SELECTED, Value, first_row, read_memories, read_memory, version_from
 from .search import search_words
 from .work import SqliteRows, audit_entry, read_head
 
 REMEMBERED = timedelta(days=30)
 """How long an idempotency key is known."""
-_BIGGEST_ID = 2**63 - 1
 
 
 class SqliteStore:
@@ -103,19 +102,28 @@ class SqliteStore:
         """For stores that keep their content elsewhere: the last moment at which a write can still fail."""
 
     def _replay(self, connection: apsw.Connection, changes: tuple[Change, ...], actor: str, key: str) -> Receipt | None:
-        row = connection.execute("SELECT request_hash, outcomes FROM requests WHERE key = ?", (key,)).fetchone()
+        row = first_row(connection, "SELECT request_hash, outcomes FROM requests WHERE key = ?", key)
         if row is None:
             return None
         if row[0] != request_hash(changes, actor):
             raise KeyReused(key)
-        outcomes = tuple(
-            Outcome(action=action, memory=self._get(connection, memory_id) if memory_id else None)
-            for action, memory_id in json.loads(row[1])
-        )
+        outcomes = tuple(self._outcome(connection, *told) for told in json.loads(row[1]))
         return Receipt(outcomes=outcomes, replayed=True)
 
+    def _outcome(self, connection: apsw.Connection, action: str, memory_id: int, kind: str, target: int) -> Outcome:
+        link = first_row(
+            connection,
+            "SELECT memory_id, kind, target_id, weight, made_by, created_at, updated_at FROM links"
+            " WHERE memory_id = ? AND kind = ? AND target_id = ?",
+            memory_id,
+            kind,
+            target,
+        )
+        memory = self._get(connection, memory_id) if memory_id else None
+        return Outcome(action=action, memory=memory, link=_link(cast(_LinkRow, link)) if link else None)
+
     def _remember(self, connection: apsw.Connection, key: str, request: str, receipt: Receipt, now: datetime) -> None:
-        outcomes = canonical([[each.action, each.memory.id if each.memory else 0] for each in receipt.outcomes])
+        outcomes = canonical([_told(each) for each in receipt.outcomes])
         connection.execute("DELETE FROM requests WHERE at < ?", (to_micros(now - REMEMBERED),))
         connection.execute(
             "INSERT INTO requests (key, request_hash, at, outcomes) VALUES (?, ?, ?, ?)",
@@ -132,15 +140,11 @@ class SqliteStore:
             return self._get(connection, memory_id)
 
     def _get(self, connection: apsw.Connection, memory_id: int) -> Memory | None:
-        if not 0 < memory_id <= _BIGGEST_ID:
-            return None
-        found = read_memories(connection, f"SELECT {SELECTED} FROM memories m WHERE m.id = ?", (memory_id,))
-        return next(found, None)
+        return read_memory(connection, "m.id = ?", memory_id) if _possible(memory_id) else None
 
     def by_uid(self, uid: Uid) -> Memory | None:
         with self._connections.reading() as connection:
-            found = read_memories(connection, f"SELECT {SELECTED} FROM memories m WHERE m.uid = ?", (uid,))
-            return next(found, None)
+            return read_memory(connection, "m.uid = ?", uid)
 
     def query(
         self, where: Where = (), *, order: Order = Order(), limit: int | None = 100, offset: int = 0
@@ -164,11 +168,11 @@ class SqliteStore:
             return int(connection.execute(f"SELECT count(*) FROM memories m WHERE {condition}", values).get)
 
     def tally(self, field: str, where: Where = ()) -> dict[str, int]:
-        column = next(name for name in FIELDS if name == field)
+        table, column = tallied_sql(field)
         condition, values = where_sql(where)
         with self._connections.reading() as connection:
             rows = connection.execute(
-                f"SELECT m.{column}, count(*) FROM memories m WHERE {condition} GROUP BY 1 ORDER BY 2 DESC, 1", values
+                f"SELECT {column}, count(*) FROM {table} WHERE {condition} GROUP BY 1 ORDER BY 2 DESC, 1", values
             )
             return {str(value): int(count) for value, count in rows}
 
@@ -185,13 +189,15 @@ class SqliteStore:
     ) -> tuple[Link, ...]:
         found: list[Link] = []
         shown = "1" if hidden else None
+        if memory_id is not None and not _possible(memory_id):
+            return ()
         with self._connections.reading() as connection:
             for kind, sql in _LINK_QUERIES:
                 if kind is None or kind in kinds:
                     touching = "1" if memory_id is None else _TOUCHING[kind]
                     bindings: dict[str, Value] = {} if memory_id is None else {"id": memory_id}
                     statement = sql.format(shown=shown or _SHOWN[kind], touching=touching)
-                    found += [_link(row) for row in connection.execute(statement, bindings)]
+                    found += [_link(cast(_LinkRow, row)) for row in connection.execute(statement, bindings)]
         return tuple(link for link in found if link.kind in kinds)
 
     def tags(self) -> tuple[Tag, ...]:
@@ -206,7 +212,8 @@ class SqliteStore:
         with self._connections.reading() as connection:
             rows = connection.execute(
                 "SELECT c.id, c.label, count(m.memory_id) FROM clusters c"
-                " LEFT JOIN memory_clusters m ON m.cluster_id = c.id GROUP BY c.id ORDER BY 3 DESC, 1"
+                " LEFT JOIN (SELECT l.* FROM memory_clusters l JOIN memories k ON k.id = l.memory_id"
+                " WHERE k.status <> 'forgotten') m ON m.cluster_id = c.id GROUP BY c.id ORDER BY 3 DESC, 1"
             )
             return tuple(Cluster(id=number, label=label, size=size) for number, label, size in rows)
 
@@ -216,15 +223,15 @@ class SqliteStore:
                 f"SELECT {SELECTED} FROM memory_clusters c JOIN memories m ON m.id = c.memory_id"
                 " WHERE c.cluster_id = ? AND m.status <> 'forgotten' ORDER BY m.id"
             )
-            return tuple(read_memories(connection, sql, (cluster_id,)))
+            return tuple(read_memories(connection, sql, (cluster_id if _possible(cluster_id) else 0,)))
 
     def history(self, memory_id: MemoryId) -> tuple[Version, ...]:
         with self._connections.reading() as connection:
             rows = connection.execute(
                 "SELECT state, recorded_from, recorded_to FROM versions WHERE memory_id = ? ORDER BY version",
-                (memory_id,),
+                (memory_id if _possible(memory_id) else 0,),
             )
-            return tuple(version_from(*row) for row in rows)
+            return tuple(version_from(*cast(tuple[str, int, int], row)) for row in rows)
 
     def feedback(self, uid: Uid | None = None) -> tuple[Feedback, ...]:
         with self._connections.reading() as connection:
@@ -260,7 +267,7 @@ class SqliteStore:
     def check(self) -> tuple[Check, ...]:
         with self._connections.writing() as connection:
             full_text = check_word_index(connection)
-        with self._connections.reading() as connection:
+        with self._connections.fresh() as connection:
             return (*check_store(connection), full_text)
 
     def rebuild(self) -> None:
@@ -272,9 +279,7 @@ class SqliteStore:
             files.write_backup(connection, path)
 
     def restore(self, path: Path) -> None:
-        files.restore_backup(self._connections, path)
-        with self._connections.writing() as connection:
-            self._before_commit(connection)
+        files.restore_backup(self._connections, path, self._before_commit)
 
     def size(self) -> int:
         with self._connections.reading() as connection:
@@ -323,7 +328,21 @@ _TOUCHING = {
 }
 
 
-def _link(row: tuple[int, str, int | str, float, str, int | None, int | None]) -> Link:
+def _possible(number: int) -> bool:
+    """Whether a number can be an id; what cannot be bound cannot be there."""
+    return 0 < number < 2**63
+
+
+def _told(outcome: Outcome) -> Json:
+    link = outcome.link
+    memory_id = outcome.memory.id if outcome.memory else 0
+    return [outcome.action, memory_id, link.kind.value if link else "", link.target if link else 0]
+
+
+_LinkRow: TypeAlias = tuple[int, str, int | str, float, str, int | None, int | None]
+
+
+def _link(row: _LinkRow) -> Link:
     memory_id, kind, target, weight, made_by, created, updated = row
     return Link(
         memory=MemoryId(memory_id),

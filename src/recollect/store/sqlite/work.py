@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import apsw
 
 from ...codec import canonical, from_micros, to_micros
+from ...errors import StoreDamaged
 from ...model import (
     AuditEntry,
     Feedback,
@@ -22,7 +24,7 @@ from ...model import (
 )
 from ..audit import Head
 from .index import Tally, index_memory, indexed_alike, unindex_memory, write_tally
-from .rows import SELECTED, Value, insert_row, read_memories, update_row, version_row
+from .rows import SELECTED, first_row, insert_row, read_memories, read_memory, update_row, version_row
 
 
 class SqliteRows:
@@ -35,15 +37,14 @@ class SqliteRows:
         self._first_head = self._head
 
     def get(self, memory_id: MemoryId) -> Memory | None:
-        if not 0 < memory_id < 2**63:
-            return None
-        return self._one("m.id = ?", memory_id)
+        return read_memory(self._connection, "m.id = ?", memory_id) if 0 < memory_id < 2**63 else None
 
     def by_uid(self, uid: Uid) -> Memory | None:
-        return self._one("m.uid = ?", uid)
+        return read_memory(self._connection, "m.uid = ?", uid)
 
     def twin(self, memory: Memory) -> Memory | None:
-        return self._one(
+        return read_memory(
+            self._connection,
             "m.fingerprint = ? AND m.scope = ? AND m.owner = ? AND (m.status = 'quarantined') = ?"
             " AND m.status IN ('candidate', 'confirmed', 'pinned', 'quarantined')",
             memory.fingerprint,
@@ -52,18 +53,19 @@ class SqliteRows:
             int(memory.status is Status.QUARANTINED),
         )
 
-    def _one(self, condition: str, *values: Value) -> Memory | None:
-        return next(
-            read_memories(self._connection, f"SELECT {SELECTED} FROM memories m WHERE {condition}", values), None
-        )
-
-    def insert(self, memory: Memory, state: str) -> Memory:
-        stored = replace(memory, id=MemoryId(insert_row(self._connection, memory, state)))
+    def insert(self, memory: Memory, state: str, recorded_at: datetime) -> Memory:
+        stored = replace(memory, id=MemoryId(insert_row(self._connection, memory, state, recorded_at)))
         index_memory(self._connection, stored, self._tally)
         return stored
 
-    def replace(self, before: Memory, after: Memory, state: str) -> None:
-        update_row(self._connection, after, state)
+    def replace(self, before: Memory, after: Memory, state: str, now: datetime) -> None:
+        since = from_micros(
+            int(self._connection.execute("SELECT recorded_at FROM memories WHERE id = ?", (before.id,)).get)
+        )
+        # A clock that was set back must not make a version end before it began.
+        until = max(now, since)
+        self.add_version(before.id, Version(memory=before, recorded_from=since, recorded_to=until))
+        update_row(self._connection, after, state, until)
         if not indexed_alike(before, after):
             unindex_memory(self._connection, after.id, self._tally)
             index_memory(self._connection, after, self._tally)
@@ -72,36 +74,27 @@ class SqliteRows:
         self._connection.execute(
             "INSERT OR IGNORE INTO versions (memory_id, version, recorded_from, recorded_to, state, state_hash)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            version_row(memory_id, version),
+            version_row(replace(version, memory=replace(version.memory, id=memory_id))),
         )
 
-    def occupying(self) -> list[Memory]:
-        return list(
-            read_memories(
-                self._connection,
-                f"SELECT {SELECTED} FROM memories m"
-                " WHERE m.status IN ('candidate', 'confirmed', 'pinned', 'quarantined') ORDER BY m.id",
-            )
-        )
+    def remembered(self) -> list[Memory]:
+        sql = f"SELECT {SELECTED} FROM memories m WHERE m.status <> 'forgotten' ORDER BY m.id"
+        return list(read_memories(self._connection, sql))
 
-    def put_link(self, link: Link) -> None:
+    def put_link(self, link: Link) -> Link:
         assert isinstance(link.target, int)
         assert link.created_at is not None
         assert link.updated_at is not None
-        self._connection.execute(
+        made_by, created = self._connection.execute(
             "INSERT INTO links (memory_id, kind, target_id, weight, made_by, created_at, updated_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (memory_id, kind, target_id)"
-            " DO UPDATE SET weight = excluded.weight, updated_at = excluded.updated_at",
+            " DO UPDATE SET weight = excluded.weight, updated_at = excluded.updated_at RETURNING made_by, created_at",
             (
-                link.memory,
-                link.kind,
-                link.target,
-                link.weight,
-                link.made_by,
-                to_micros(link.created_at),
-                to_micros(link.updated_at),
+                *(link.memory, link.kind, link.target, link.weight, link.made_by),
+                *(to_micros(link.created_at), to_micros(link.updated_at)),
             ),
-        )
+        ).get
+        return replace(link, made_by=made_by, created_at=from_micros(created))
 
     def drop_link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> bool:
         self._connection.execute(
@@ -124,7 +117,7 @@ class SqliteRows:
             self._connection.execute("INSERT INTO clusters (id, label) VALUES (?, ?)", (number, label))
             self._connection.executemany(
                 "INSERT INTO memory_clusters (memory_id, cluster_id) SELECT id, ?2 FROM memories WHERE id = ?1",
-                [(member, number) for member in members],
+                [(member, number) for member in dict.fromkeys(members)],
             )
 
     def head(self) -> Head:
@@ -153,10 +146,12 @@ class SqliteRows:
 
 def read_head(connection: apsw.Connection, key: str) -> Head:
     """A point in the audit's chain that was written down."""
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    row = first_row(connection, "SELECT value FROM meta WHERE key = ?", key)
     if row is None:
         return Head()
     seq, _, hashed = str(row[0]).partition(" ")
+    if not seq.isdecimal():
+        raise StoreDamaged("audit", f"its {key.removeprefix('audit_')} cannot be read")
     return Head(int(seq), hashed)
 
 

@@ -1,0 +1,344 @@
+"""Projects kept apart: no call and no command of one project touches the memory of another."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from recollect import Anchor, NotFound, Procedure, Recollect, RecollectError
+from recollect.surfaces.cli import main
+
+CANARY = "wombatquartz"
+"""Stands in every field of the one project, each time with a number of its own."""
+WORDS = ("deploy", "database", "password", "branch", "release", "invoice", "ledger", "cache", "port", "user")
+
+
+@dataclass(frozen=True)
+class Two:
+    """Two projects in one home, open at once: the one that has something to hide, and the one that asks."""
+
+    hides: Recollect
+    asks: Recollect
+    folder: Path
+
+    @property
+    def refs(self) -> list[str | int]:
+        """Every way to name a memory of the one that hides, and much that looks like one."""
+        uids = [each.uid for each in self.hides.list({}, limit=1_000)]
+        crafted = ["[id:1]", "g1", "[id:g1]", "../../hides/1", "%", "*", "' OR 1=1 --", "0", "-1", str(self.hides.home)]
+        shifted = [uid.upper() for uid in uids] + [f" {uid} " for uid in uids] + [uid.replace("-", "") for uid in uids]
+        return [*uids, *shifted, *crafted, *range(-2, 20), *map(str, range(20))]
+
+
+def canary(number: int) -> str:
+    return f"{CANARY}{number}"
+
+
+def fill(memory: Recollect) -> None:
+    """Every field that can hold text holds a canary, beside words that anybody might ask for."""
+    procedure = Procedure(
+        name=canary(11),
+        trigger=canary(12),
+        steps=(canary(13),),
+        prerequisites=(canary(14),),
+        warnings=(canary(15),),
+    )
+    memory.remember(
+        f"{canary(1)} {' '.join(WORDS)}",
+        tags=[canary(2), "deploy"],
+        files=[Anchor(path=f"src/{canary(3)}.py", symbol=canary(4), content_hash=canary(5))],
+        session=canary(6),
+        task=canary(7),
+        narrative=canary(8),
+        agent=canary(9),
+        host=canary(10),
+        procedure=procedure,
+        triggers=[canary(16)],
+        season=canary(17),
+        stage=canary(18),
+        payload={canary(19): [canary(20)]},
+        snippet=canary(21),
+        reason=canary(22),
+        key=canary(23),
+    )
+    memory.remember(f"{canary(24)} of a session: {' '.join(WORDS)}", scope="session", session="s1")
+    memory.remember(f"{canary(25)} of a task: {' '.join(WORDS)}", scope="task", task="t1")
+    memory.remember(f"{canary(26)} to be changed: {' '.join(WORDS)}")
+    memory.update(4, f"{canary(27)} changed: {' '.join(WORDS)}")
+    memory.remember(f"{canary(28)} forgotten: {' '.join(WORDS)}")
+    memory.forget(5)
+    memory.remember(f"{canary(29)} superseded: {' '.join(WORDS)}")
+    memory.link(1, 6, kind="supersedes")
+    memory.link(1, 4, weight=0.5)
+    memory.feedback(1, helpful=True, note=canary(30))
+    memory.pin(1)
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Two]:
+    """The asking project has a memory of its own with the same ids and the same ordinary words."""
+    for name in ("hides", "asks"):
+        (tmp_path / name).mkdir()
+    home = tmp_path / "home"
+    monkeypatch.setenv("RECOLLECT_HOME", str(home))
+    with recollect.open(tmp_path / "hides", home=home) as hides, recollect.open(tmp_path / "asks", home=home) as asks:
+        fill(hides)
+        asks.remember(f"own note: {' '.join(WORDS)}", tags=["deploy"], session="s1", task="t1")
+        asks.remember("another own note")
+        asks.remember(f"global note: {' '.join(WORDS)}", scope="global")
+        hides.backup()
+        yield Two(hides, asks, tmp_path)
+
+
+def questions(two: Two, count: int) -> list[str]:
+    """Random and adversarial questions, none of which holds a canary."""
+    chance = random.Random(5)
+    pieces = [
+        *WORDS,
+        *(
+            "own",
+            "note",
+            "NOT note",
+            "*",
+            '"',
+            "content:*",
+            "tags:deploy",
+            "OR",
+            "NEAR(deploy database)",
+            "rowid:1",
+            "^deploy",
+        ),
+        *(
+            "' UNION SELECT content FROM memories --",
+            "../../hides/memory.db",
+            "%",
+            "wombat",
+            "quartz",
+            "wombat*",
+            "conversation",
+        ),
+        *("fact", "agent", "s1", "t1", "\x00", "\ud800", "数据库", *map(str, two.refs[:6])),
+    ]
+    return [" ".join(chance.choices(pieces, k=chance.randint(1, 6))) for _ in range(count)]
+
+
+# Every reading call
+
+
+Read = Callable[[Recollect, str, Any], object]
+"""A reading call, given a question and a reference."""
+
+READS: dict[str, list[Read]] = {
+    "audit": [lambda m, q, r: m.audit(limit=None), lambda m, q, r: m.audit(space="global", limit=None)],
+    "clusters": [lambda m, q, r: m.clusters(), lambda m, q, r: m.clusters(space="global")],
+    "count": [
+        lambda m, q, r: m.count({}),
+        lambda m, q, r: m.count({"content": q.replace("\x00", "").replace("\ud800", "")}),
+    ],
+    "doctor": [lambda m, q, r: m.doctor()],
+    "export_lines": [lambda m, q, r: list(m.export_lines()), lambda m, q, r: list(m.export_lines(space="global"))],
+    "get": [lambda m, q, r: m.get(r)],
+    "history": [lambda m, q, r: m.history(r)],
+    "home": [lambda m, q, r: m.home],
+    "identity": [lambda m, q, r: m.identity],
+    "links": [lambda m, q, r: m.links(r)],
+    "list": [
+        lambda m, q, r: m.list({}, limit=1_000),
+        lambda m, q, r: m.list({}, space="global", limit=1_000),
+        lambda m, q, r: m.list({"uid": str(r).strip("\x00")}),
+        lambda m, q, r: m.list({"status": ["forgotten", "superseded", "pinned"]}),
+        lambda m, q, r: m.list({"owner": ["session:s1", "task:t1"]}),
+        lambda m, q, r: m.list({"tags": {"$gte": ""}}),
+        lambda m, q, r: m.list({"files": {"$gte": ""}}),
+    ],
+    "members": [lambda m, q, r: m.members(1)],
+    "notes": [lambda m, q, r: m.notes],
+    "recall": [
+        lambda m, q, r: m.recall(q, limit=1_000),
+        lambda m, q, r: m.recall(q, limit=1_000, session="s1", task="t1"),
+        lambda m, q, r: m.recall(q, tags=["deploy"], kinds=["fact"]),
+    ],
+    "search": [
+        lambda m, q, r: m.search(q, limit=1_000),
+        lambda m, q, r: m.search(
+            q, limit=1_000, session="s1", task="t1", where={"status": ["superseded", "forgotten"]}
+        ),
+    ],
+    "settings": [lambda m, q, r: m.settings],
+    "status": [lambda m, q, r: m.status()],
+    "tags": [lambda m, q, r: m.tags(), lambda m, q, r: m.tags(space="global")],
+    "verify_audit": [lambda m, q, r: m.verify_audit(), lambda m, q, r: m.verify_audit(head="1:b2:00")],
+}
+
+
+def told(read: Read, memory: Recollect, question: str = "deploy", ref: object = 1) -> str:
+    """All that a reading call gives away, by its result or by its error."""
+    try:
+        return repr(read(memory, question, ref))
+    except RecollectError as error:
+        return f"{error!r} {error.hint}"
+
+
+WRITES: dict[str, list[Callable[[Recollect, Any], object]]] = {
+    "demote": [lambda m, r: m.demote(r)],
+    "feedback": [lambda m, r: m.feedback(r, helpful=True)],
+    "forget": [lambda m, r: m.forget(r)],
+    "link": [lambda m, r: m.link(r, 1), lambda m, r: m.link(1, r, kind="supersedes")],
+    "pin": [lambda m, r: m.pin(r)],
+    "reinforce": [lambda m, r: m.reinforce(r)],
+    "restore": [lambda m, r: m.restore(r)],
+    "tag": [lambda m, r: m.tag(r, "stolen")],
+    "unlink": [lambda m, r: m.unlink(r, 1), lambda m, r: m.unlink(1, r)],
+    "unpin": [lambda m, r: m.unpin(r)],
+    "untag": [lambda m, r: m.untag(r, "deploy")],
+    "update": [lambda m, r: m.update(r, "overwritten")],
+}
+WITHOUT_A_REFERENCE = {
+    *("backup", "close", "export_file", "import_lines", "remember", "remember_many", "restore_backup", "salvage"),
+    *("turn_off", "turn_on"),
+}
+"""Calls that take no reference and give nothing of a memory back; what they leave behind is looked at below."""
+
+
+def test_every_call_of_the_library_has_its_case_here() -> None:
+    """So that a new one cannot be forgotten."""
+    public = {name for name, _ in inspect.getmembers(Recollect) if not name.startswith("_")}
+    assert public == READS.keys() | WRITES.keys() | WITHOUT_A_REFERENCE
+
+
+@pytest.mark.row("E8", "search")
+def test_no_question_finds_a_memory_of_another_project(two: Two) -> None:
+    """Two hundred questions, random and crafted, in every call that takes one."""
+    for question in questions(two, 200):
+        for read in (*READS["recall"], *READS["search"], *READS["count"]):
+            assert CANARY not in told(read, two.asks, question)
+
+
+@pytest.mark.row("E8", "search")
+def test_asking_for_its_very_words_finds_nothing(two: Two) -> None:
+    """Nor is there a hint that another project knows them."""
+    for number in range(1, 31):
+        for found in (two.asks.recall(canary(number)), two.asks.search(canary(number), session="s1", task="t1")):
+            assert (len(found), found.notes) == (0, ())
+    assert [each.name for each in two.asks.tags()] == ["deploy"]
+
+
+@pytest.mark.row("E8", "lookup")
+def test_no_reference_leads_into_another_project(two: Two) -> None:
+    """Every reading call, for every reference of the other project and many that look like one."""
+    for ref in two.refs:
+        for reads in READS.values():
+            for read in reads:
+                assert CANARY not in told(read, two.asks, ref=ref)
+    for uid in [each.uid for each in two.hides.list({}, limit=1_000)]:
+        with pytest.raises(NotFound):
+            two.asks.get(uid)
+
+
+@pytest.mark.row("E8", "write")
+def test_no_write_reaches_another_project(two: Two) -> None:
+    """By the uids of its memories every change is refused as not found, and nothing there or here changes."""
+    before = list(two.hides.export_lines()), two.hides.audit(limit=None)
+    own = two.asks.audit(limit=None)
+    for uid in [each.uid for each in two.hides.list({}, limit=1_000)]:
+        for writes in WRITES.values():
+            for write in writes:
+                with pytest.raises(NotFound):
+                    write(two.asks, uid)
+    assert two.asks.audit(limit=None) == own
+    assert (list(two.hides.export_lines()), two.hides.audit(limit=None)) == before
+
+
+@pytest.mark.row("E8", "write")
+def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) -> None:
+    """Writing the same words, forgetting, importing, restoring, repairing, switching off: none of it is felt there."""
+    before = list(two.hides.export_lines()), two.hides.audit(limit=None)
+    lines = [line.encode() for line in two.asks.export_lines()]
+    for memory in two.hides.list({}, limit=1_000):
+        with suppress(RecollectError):
+            two.asks.remember(memory.content, scope=memory.scope, session="s1", task="t1", key=canary(23))
+    for ref in range(1, 20):
+        for writes in WRITES.values():
+            for write in writes:
+                with suppress(RecollectError):
+                    write(two.asks, ref)
+    backup = two.asks.backup()
+    two.asks.import_lines(lines)
+    two.asks.doctor(rebuild=True)
+    two.asks.restore_backup(backup)
+    two.asks.salvage()
+    two.asks.turn_off()
+    assert two.hides.status().on
+    assert (list(two.hides.export_lines()), two.hides.audit(limit=None)) == before
+
+
+@pytest.mark.row("E8", "lookup")
+def test_what_a_project_writes_to_disk_holds_nothing_of_another(two: Two) -> None:
+    """Its folder, its backups and its exports."""
+    two.asks.backup(two.folder / "copy.db")
+    two.asks.export_file(two.folder / "copy.jsonl")
+    assert two.asks.identity
+    files = [two.folder / "copy.db", two.folder / "copy.jsonl", *two.asks.identity.folder.rglob("*")]
+    for path in files:
+        assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
+
+
+def test_the_canary_would_have_been_seen(two: Two) -> None:
+    """The project that hides it shows it in each of these ways, so the tests above look in the right places."""
+    seen = {name for name, reads in READS.items() for read in reads if CANARY in told(read, two.hides)}
+    assert seen >= {"export_lines", "get", "history", "links", "list", "recall", "search", "tags"}
+    assert {number for number in range(1, 31) if canary(number) in "".join(two.hides.export_lines())} >= {1, 30}
+
+
+# Every reading command
+
+
+COMMANDS: list[list[str]] = [
+    *(["recall", "{question}"], ["recall", "{question}", "--why", "--session", "s1", "--task", "t1"]),
+    *(["search", "{question}"], ["search", "{question}", "--status", "superseded"], ["list"], ["list", "--all"]),
+    *(["list", "--status", "forgotten"], ["list", "--session", "s1"], ["list", "--global"], ["show", "{ref}"]),
+    *(["show", "{ref}", "--history"], ["show", "{ref}", "--json"], ["tag"], ["status"], ["export"], ["audit"]),
+    *(["audit", "verify"], ["audit", "head"], ["doctor"], ["project"], ["config"], ["completion", "bash"]),
+]
+
+
+@pytest.mark.row("E8", "search", "lookup")
+@pytest.mark.parametrize("as_json", [[], ["--json"]], ids=["text", "json"])
+def test_no_command_shows_a_memory_of_another_project(
+    two: Two, as_json: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is asked, by whatever reference, standing in the other project's folder or not."""
+    refs, asked = [str(ref).replace("\x00", "") for ref in two.refs], questions(two, 12)
+    for command in COMMANDS:
+        fills = refs if "{ref}" in command else asked if "{question}" in command else [""]
+        for fill_ in fills:
+            words = [word.format(ref=fill_, question=fill_) for word in command]
+            given = [words[0], *words[2:], "--", words[1]] if fill_ else words
+            with pytest.raises(SystemExit):
+                main(["--project", str(two.folder / "asks"), *as_json, *given])
+            shown = capsys.readouterr()
+            assert CANARY not in shown.out + shown.err, words
+
+
+def test_the_commands_would_have_shown_the_canary(two: Two, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the project that hides it they do."""
+    for words in (["recall", "deploy"], ["list"], ["show", "1"], ["tag"], ["export"]):
+        with pytest.raises(SystemExit):
+            main(["--project", str(two.folder / "hides"), *words])
+        assert CANARY in capsys.readouterr().out
+
+
+def test_the_registry_of_projects_holds_names_and_places_only(two: Two) -> None:
+    """What all projects share on disk besides the global space says nothing about memories."""
+    assert two.asks.home
+    for path in two.asks.home.glob("projects/*/project.json"):
+        assert CANARY not in json.dumps(json.loads(path.read_bytes()))
