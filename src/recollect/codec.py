@@ -11,14 +11,14 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from hashlib import blake2b
 from typing import Any, TypeVar, cast
 
-from .errors import InvalidInput
+from .errors import InvalidInput, InvalidText
 from .model import Json
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -94,6 +94,80 @@ def encode(value: object, *, complete: bool = False) -> Json:
 def decode(kind: type[T], data: Json, path: str = "") -> T:
     """The value of class `kind` that `encode` made `data` from. `path` names it in errors."""
     return cast(T, _decoder(cast(Any, kind))(data, path or kind.__name__.lower()))
+
+
+def conform(kind: type[T], value: object, path: str = "") -> T:
+    """A value of class `kind` whose every field is of its type, from one that a caller made by hand.
+
+    Words become the members they name and lists become tuples; anything else that does not fit raises `InvalidInput`.
+    """
+    return cast(T, _checker(cast(Any, kind))(value, path or kind.__name__.lower()))
+
+
+_Checker = Callable[[object, str], object]
+
+
+@cache
+def _checker(kind: Any) -> _Checker:
+    if is_dataclass(kind):
+        return _dataclass_checker(cast(type, kind))
+    supertype = getattr(kind, "__supertype__", None)
+    if supertype is not None:
+        return _checker(supertype)
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return _optional_checker(_checker(next(each for each in args if each is not type(None))))
+    if origin is tuple:
+        return _tuple_checker(args)
+    if kind is datetime:
+        return _check_moment
+    decode_plain = _decoder(kind)
+    return lambda value, path: decode_plain(cast(Json, value), path)
+
+
+def _dataclass_checker(kind: type) -> _Checker:
+    hints = typing.get_type_hints(kind)
+    parts = [(each.name, _checker(hints[each.name])) for each in fields(kind) if each.name not in _JSON_FIELDS]
+
+    def check_dataclass(value: object, path: str) -> object:
+        if not isinstance(value, kind):
+            raise InvalidInput(path, f"expected a {kind.__name__}, not {type(value).__name__}")
+        changed: dict[str, object] = {}
+        for name, check in parts:
+            held = getattr(value, name)
+            checked = check(held, name)
+            if checked is not held:
+                changed[name] = checked
+        return replace(cast(Any, value), **changed) if changed else value
+
+    return check_dataclass
+
+
+def _optional_checker(check: _Checker) -> _Checker:
+    return lambda value, path: None if value is None else check(value, path)
+
+
+def _tuple_checker(args: tuple[Any, ...]) -> _Checker:
+    endless = len(args) == 2 and args[1] is Ellipsis
+    checks = [_checker(each) for each in args if each is not Ellipsis]
+
+    def check_tuple(value: object, path: str) -> object:
+        if not isinstance(value, tuple | list):
+            raise InvalidInput(path, "expected a list")
+        if not endless and len(value) != len(checks):
+            raise InvalidInput(path, f"expected {len(checks)} items")
+        checked = tuple(checks[0 if endless else n](item, path) for n, item in enumerate(value))
+        return value if checked == value else checked
+
+    return check_tuple
+
+
+def _check_moment(value: object, path: str) -> object:
+    if not isinstance(value, datetime):
+        raise InvalidInput(path, f"expected a time, not {type(value).__name__}")
+    if value.tzinfo is None:
+        raise InvalidInput(path, "needs a time zone")
+    return value
 
 
 @cache
@@ -186,6 +260,8 @@ def _tuple_decoder(args: tuple[Any, ...]) -> _Decoder:
 
 def _enum_decoder(kind: type[StrEnum]) -> _Decoder:
     def decode_enum(data: Json, path: str) -> object:
+        if isinstance(data, kind):
+            return data
         try:
             return kind(cast(str, data))
         except ValueError as error:
@@ -196,7 +272,7 @@ def _enum_decoder(kind: type[StrEnum]) -> _Decoder:
 
 def _text(data: Json, path: str) -> object:
     if not isinstance(data, str):
-        raise InvalidInput(path, "expected text")
+        raise InvalidText(path, f"expected text, not {type(data).__name__}")
     return data
 
 

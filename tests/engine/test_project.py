@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from recollect.engine import project
-from recollect.engine.project import Project, Registered, find, known, rename, rescue, resolve, retire, split
+from recollect.engine.project import Project, find, known, rename, rescue, resolve, retire, split
 from recollect.errors import NotFound, ProjectError
 
 NOW = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -87,9 +87,11 @@ def test_a_repository_gets_an_id_in_its_own_git_configuration(tmp_path: Path, ho
     found = at(repo, home)
     assert git(repo, "config", "recollect.project") == found.id
     assert (found.name, found.root, found.notes, found.joined) == ("tool", repo, (), False)
-    assert found.folder.parent == home / "projects" and found.folder.name.startswith("tool-")
+    assert found.folder.parent == home / "projects"
+    assert found.folder.name.startswith("tool-")
     record = record_of(found)
-    assert record["id"] == found.id and record["created"] == "2026-03-01T12:30:00+00:00"
+    assert record["id"] == found.id
+    assert record["created"] == "2026-03-01T12:30:00+00:00"
     assert record["remotes"] == ["git.example.org/team/tool"]
     assert record["roots"] == [git(repo, "rev-list", "--max-parents=0", "HEAD")]
     assert record["git_dirs"] == [str(repo / ".git")]
@@ -181,7 +183,8 @@ def test_nothing_the_repository_configures_is_executed(tmp_path: Path, home: Pat
     ran.unlink(missing_ok=True)
     (repo / ".git" / "objects" / root[:2] / root[2:]).unlink()
     found = at(repo, home)
-    assert found.id and not ran.exists()
+    assert found.id
+    assert not ran.exists()
 
 
 def test_without_git_a_repository_is_registered_all_the_same(
@@ -194,7 +197,8 @@ def test_without_git_a_repository_is_registered_all_the_same(
     git(tmp_path / "copy", "config", "--unset", "recollect.project")
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     copy = at(tmp_path / "copy", home)
-    assert not copy.joined and copy.id != at(repo, home).id
+    assert not copy.joined
+    assert copy.id != at(repo, home).id
     assert record_of(copy)["roots"] == []
 
 
@@ -284,7 +288,8 @@ def test_worktrees_around_a_bare_repository_are_one_project(tmp_path: Path, home
     git(tmp_path / "tool", "worktree", "add", "-q", "one", "-b", "one")
     git(tmp_path / "tool", "worktree", "add", "-q", "two", "-b", "two")
     ids = {at(tmp_path / "tool" / name, home).id for name in ("one", "two", ".")}
-    assert len(ids) == 1 and known(home)[0].name == "tool"
+    assert len(ids) == 1
+    assert known(home)[0].name == "tool"
 
 
 def test_a_submodule_is_its_own_project(tmp_path: Path, home: Path) -> None:
@@ -337,7 +342,8 @@ def test_only_the_last_twenty_places_are_kept(tmp_path: Path, home: Path) -> Non
         place = place.rename(tmp_path / f"tool-{number}")
     found = at(place, home)
     places = find(found.id, home=home).places
-    assert len(places) == 20 and places[0] == place
+    assert len(places) == 20
+    assert places[0] == place
 
 
 # --- clones -----------------------------------------------------------------------------------------------------------
@@ -351,9 +357,12 @@ def test_a_clone_with_the_same_origin_and_history_joins_and_says_so(tmp_path: Pa
     git(tmp_path / "again", "remote", "set-url", "origin", "git@GIT.example.org:team/tool")
     commit(tmp_path / "again", "later work")
     clone = at(tmp_path / "again", home)
-    assert clone.joined and (clone.id, clone.folder, clone.name) == (original.id, original.folder, "tool")
+    assert clone.joined
+    assert (clone.id, clone.folder, clone.name) == (original.id, original.folder, "tool")
     (note,) = clone.notes
-    assert "'tool'" in note and "git.example.org/team/tool" in note and "recollect project split" in note
+    assert "'tool'" in note
+    assert "git.example.org/team/tool" in note
+    assert "recollect project split" in note
     second = at(tmp_path / "again", home)
     assert (second.id, second.joined, second.notes) == (original.id, False, ())
 
@@ -365,7 +374,8 @@ def test_a_clone_by_path_joins_the_repository_it_came_from(tmp_path: Path, home:
     git(tmp_path, "clone", "-q", str(tmp_path / "tool"), "again")
     git(tmp_path, "clone", "-q", f"file://{tmp_path}/again", "third")
     clone, third = at(tmp_path / "again", home), at(tmp_path / "third", home)
-    assert clone.joined and third.joined
+    assert clone.joined
+    assert third.joined
     assert clone.id == third.id == original.id
 
 
@@ -424,14 +434,17 @@ def test_a_repository_that_matches_by_half_stays_apart(tmp_path: Path, home: Pat
     """One of the two could be forged by anybody, so one is not enough."""
     original = at(repository(tmp_path / "tool", remote=URL, message="x"), home)
     hostile = at(repository(tmp_path / "hostile", remote=remote, message=message), home)
-    assert not hostile.joined and hostile.id != original.id and hostile.folder != original.folder
+    assert not hostile.joined
+    assert hostile.id != original.id
+    assert hostile.folder != original.folder
 
 
 def test_an_origin_path_with_another_history_is_not_joined(tmp_path: Path, home: Path) -> None:
     """To name a registered folder as one's origin proves nothing."""
     original = at(repository(tmp_path / "tool"), home)
     hostile = at(repository(tmp_path / "hostile", remote=str(tmp_path / "tool")), home)
-    assert hostile.id != original.id and not hostile.joined
+    assert hostile.id != original.id
+    assert not hostile.joined
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -450,7 +463,8 @@ def test_a_shallow_clone_is_not_taken_for_a_history(tmp_path: Path, home: Path) 
     original = at(repo, home)
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", "shallow")
     clone = at(tmp_path / "shallow", home)
-    assert clone.id != original.id and record_of(clone)["roots"] == []
+    assert clone.id != original.id
+    assert record_of(clone)["roots"] == []
     git(tmp_path / "shallow", "fetch", "-q", "--unshallow")
     at(tmp_path / "shallow", home)
     assert find(clone.id, home=home).roots == find(original.id, home=home).roots
@@ -460,7 +474,8 @@ def test_joining_can_be_refused_beforehand(tmp_path: Path, home: Path) -> None:
     """With join=False the clone gets its own project, keeps it, and is not in the way of other clones."""
     original = at(repository(tmp_path / "tool", remote=URL, message="x"), home)
     clone = at(repository(tmp_path / "again", remote=URL, message="x"), home, join=False)
-    assert clone.id != original.id and not clone.joined
+    assert clone.id != original.id
+    assert not clone.joined
     assert at(tmp_path / "again", home).id == clone.id
     assert find(clone.id, home=home).refused == (original.id,)
     assert at(repository(tmp_path / "third", remote=URL, message="x"), home).id == original.id
@@ -471,7 +486,8 @@ def test_a_clone_that_was_split_off_does_not_join_again(tmp_path: Path, home: Pa
     original = at(repository(tmp_path / "tool", remote=URL, message="x"), home)
     assert at(repository(tmp_path / "again", remote=URL, message="x"), home).joined
     apart = split(tmp_path / "again", home=home, now=NOW)
-    assert apart.id != original.id and apart.name == "again"
+    assert apart.id != original.id
+    assert apart.name == "again"
     assert git(tmp_path / "again", "config", "--get-all", "recollect.project") == apart.id
     after = at(tmp_path / "again", home)
     assert (after.id, after.joined) == (apart.id, False)
@@ -495,8 +511,11 @@ def test_a_clone_that_matches_two_projects_joins_neither(tmp_path: Path, home: P
         git(repo, "remote", "add", "origin", URL)
         at(repo, home)
     third = at(repository(tmp_path / "third", remote=URL, message="x"), home)
-    assert not third.joined and len(known(home)) == 3
-    assert "'one'" in third.notes[0] and "'two'" in third.notes[0] and "recollect project rescue" in third.notes[0]
+    assert not third.joined
+    assert len(known(home)) == 3
+    assert "'one'" in third.notes[0]
+    assert "'two'" in third.notes[0]
+    assert "recollect project rescue" in third.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -553,7 +572,9 @@ def test_a_forged_id_is_ignored_with_a_note(tmp_path: Path, home: Path, value: s
     repo = repository(tmp_path / "tool")
     git(repo, "config", "recollect.project", value)
     found = at(repo, home)
-    assert found.id != value and len(found.notes) == 1 and "ignored" in found.notes[0]
+    assert found.id != value
+    assert len(found.notes) == 1
+    assert "ignored" in found.notes[0]
     assert git(repo, "config", "--get-all", "recollect.project") == found.id
     assert sorted(os.listdir(home / "projects")) == [".lock", found.folder.name]
     assert at(repo, home).notes == ()
@@ -580,7 +601,8 @@ def test_a_git_link_counts_only_when_the_repository_points_back(tmp_path: Path, 
         (hostile / ".git").write_text(f"gitdir: {target}\n")
         (hostile / "deep").mkdir()
         found = at(hostile / "deep", home)
-        assert found.id != secret.id and found.root == hostile
+        assert found.id != secret.id
+        assert found.root == hostile
         assert "does not point back" in found.notes[0]
 
 
@@ -600,7 +622,8 @@ def test_a_git_folder_cannot_borrow_from_another(tmp_path: Path, home: Path, bor
         (hostile / ".git" / "commondir").write_text("../../secret/.git\n")
     before = (tmp_path / "secret" / ".git" / "config").read_bytes()
     found = at(hostile, home)
-    assert found.id != secret.id and found.notes
+    assert found.id != secret.id
+    assert found.notes
     assert at(hostile, home).id == found.id
     assert (tmp_path / "secret" / ".git" / "config").read_bytes() == before
 
@@ -634,7 +657,9 @@ def test_a_broken_git_file_makes_a_folder_without_git(tmp_path: Path, home: Path
     inner.mkdir()
     (inner / ".git").write_bytes(content)
     found = at(inner, home)
-    assert found.id.startswith("path-") and found.root == inner and "no repository" in found.notes[0]
+    assert found.id.startswith("path-")
+    assert found.root == inner
+    assert "no repository" in found.notes[0]
 
 
 def test_an_empty_git_folder_is_passed_over(tmp_path: Path, home: Path) -> None:
@@ -761,7 +786,8 @@ def test_a_read_only_repository_is_known_by_its_path(shared: Path, monkeypatch: 
     with monkeypatch.context() as patched:
         ran = _fake_git(shared, patched)
         again = at(repo / ".git" / "hooks", home)
-        assert (again.id, again.notes) == (found.id, ()) and not ran.exists()
+        assert (again.id, again.notes) == (found.id, ())
+        assert not ran.exists()
     (repo / ".git").chmod(0o700)
     assert at(repo, home).id == found.id
     assert git(repo, "config", "recollect.project") == found.id
@@ -779,7 +805,8 @@ def test_another_repository_in_the_place_of_a_read_only_one_is_not_taken_for_it(
         repository(repo, remote="https://evil.example.org/tool", message=f"other {git_mode}")
         (repo / ".git").chmod(git_mode)
         after = at(repo, home)
-        assert after.id != before.id and "'tool'" in after.notes[0]
+        assert after.id != before.id
+        assert "'tool'" in after.notes[0]
         assert at(repo, home).id == after.id
         (repo / ".git").chmod(0o700)
         shutil.rmtree(repo)
@@ -818,7 +845,8 @@ def test_a_lock_left_behind_is_respected(tmp_path: Path, home: Path) -> None:
     lock = repo / ".git" / "config.lock"
     lock.write_text("theirs")
     found = at(repo, home)
-    assert "known by its path" in found.notes[0] and lock.read_text() == "theirs"
+    assert "known by its path" in found.notes[0]
+    assert lock.read_text() == "theirs"
     lock.unlink()
     assert at(repo, home).id == found.id
     assert git(repo, "config", "recollect.project") == found.id
@@ -860,7 +888,8 @@ def test_eight_processes_at_once_end_with_one_id(tmp_path: Path, home: Path, kin
     ids = {results.get(timeout=60) for _ in workers}
     for worker in workers:
         worker.join()
-    assert len(ids) == 1 and all(worker.exitcode == 0 for worker in workers)
+    assert len(ids) == 1
+    assert all(worker.exitcode == 0 for worker in workers)
     assert all(len(known(each)) == 1 for each in homes)
     if kind != "folder":
         assert git(folder, "config", "--get-all", "recollect.project") in ids
@@ -875,7 +904,7 @@ def test_a_lock_that_is_never_released_ends_in_an_error(
     with project._locked(home), pytest.raises(ProjectError, match="locked") as caught:
         at(repository(tmp_path / "other"), home)
     assert caught.value.hint
-    assert at(tmp_path / "other", home)
+    assert at(tmp_path / "other", home).name == "other"
 
 
 # --- folders without git ----------------------------------------------------------------------------------------------
@@ -886,7 +915,8 @@ def test_a_folder_without_git_is_known_by_its_real_path(tmp_path: Path, home: Pa
     (tmp_path / "notes" / "inner").mkdir(parents=True)
     (tmp_path / "link").symlink_to("notes")
     found = at(tmp_path / "notes", home)
-    assert found.id.startswith("path-") and found.root == tmp_path / "notes"
+    assert found.id.startswith("path-")
+    assert found.root == tmp_path / "notes"
     assert at(tmp_path / "link", home) == found
     assert at(tmp_path / "notes", home) == found
     assert at(tmp_path / "link" / "inner", home).id != found.id
@@ -913,7 +943,8 @@ def test_names_are_shown_as_they_are_and_folders_named_safely(tmp_path: Path, ho
     """Any name of a folder will do; only safe characters reach the disk, only printable ones the screen."""
     found = at(repository(tmp_path / name), home)
     assert found.folder.name[:-13] == slug
-    assert found.name.isprintable() and (found.name == name or not name.isprintable())
+    assert found.name.isprintable()
+    assert found.name == name or not name.isprintable()
     assert at(tmp_path / name, home) == found
 
 
@@ -952,7 +983,8 @@ def test_a_folder_that_becomes_a_repository_keeps_its_memory(tmp_path: Path, hom
     git(notes, "init", "-q")
     after = at(notes, home)
     assert (after.id, after.folder) == (before.id, before.folder)
-    assert "stays project 'notes'" in after.notes[0] and "recollect project split" in after.notes[0]
+    assert "stays project 'notes'" in after.notes[0]
+    assert "recollect project split" in after.notes[0]
     assert git(notes, "config", "recollect.project") != before.id
     assert at(notes.rename(tmp_path / "moved"), home).id == before.id
 
@@ -965,7 +997,8 @@ def test_a_clone_in_the_place_of_a_plain_folder_starts_empty(tmp_path: Path, hom
     notes.rmdir()
     after = at(repository(notes, remote=URL), home)
     assert after.id != before.id
-    assert "recollect project rescue" in after.notes[0] and before.folder.name in after.notes[0]
+    assert "recollect project rescue" in after.notes[0]
+    assert before.folder.name in after.notes[0]
     assert rescue(notes, before.id, home=home, now=NOW).id == before.id
     assert at(notes, home).id == before.id
 
@@ -1031,7 +1064,7 @@ def test_a_damaged_registration_does_not_disturb_the_others(tmp_path: Path, home
     assert find(broken.id, home=home).problem == find(broken.folder.name, home=home).problem == "damaged"
     with pytest.raises(ProjectError, match="damaged"):
         rename(broken.id, "name", home=home)
-    assert rescue(two, broken.id, home=home, now=NOW).id == broken.id
+    assert rescue(two, find(broken.id, home=home).id, home=home, now=NOW).id == broken.id
     assert at(two, home).folder == broken.folder
 
 
@@ -1062,7 +1095,8 @@ def test_a_missing_registration_is_written_anew(tmp_path: Path, home: Path) -> N
     (before.folder / "project.json").unlink()
     assert known(home)[0].problem == "missing"
     after = at(repo, home)
-    assert (after.id, after.folder) == (before.id, before.folder) and "missing" in after.notes[0]
+    assert (after.id, after.folder) == (before.id, before.folder)
+    assert "missing" in after.notes[0]
 
 
 def test_a_registration_in_the_wrong_folder_is_not_believed(tmp_path: Path, home: Path) -> None:
@@ -1089,7 +1123,8 @@ def test_an_unknown_id_of_ours_is_registered_as_it_is(tmp_path: Path, home: Path
     repo = repository(tmp_path / "tool")
     first = at(repo, home)
     second = at(repo, tmp_path / "other home")
-    assert second.id == first.id and second.folder.parent == tmp_path / "other home" / "projects"
+    assert second.id == first.id
+    assert second.folder.parent == tmp_path / "other home" / "projects"
 
 
 def test_a_registry_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -1117,7 +1152,8 @@ def test_a_name_shared_by_two_projects_is_ambiguous(tmp_path: Path, home: Path) 
     one, two = (at(repository(tmp_path / name / "tool"), home) for name in ("a", "b"))
     with pytest.raises(ProjectError, match="2 projects") as caught:
         find("tool", home=home)
-    assert one.folder.name in caught.value.hint and two.folder.name in caught.value.hint
+    assert one.folder.name in caught.value.hint
+    assert two.folder.name in caught.value.hint
 
 
 @pytest.mark.row("X12", "renamed")
@@ -1126,7 +1162,7 @@ def test_a_project_can_be_renamed(tmp_path: Path, home: Path) -> None:
     repo = repository(tmp_path / "tool")
     found = at(repo, home)
     renamed = rename(found.id, "  Das Werkzeug ", home=home)
-    assert isinstance(renamed, Registered) and (renamed.name, renamed.folder) == ("Das Werkzeug", found.folder)
+    assert (renamed.name, renamed.folder) == ("Das Werkzeug", found.folder)
     assert at(repo, home).name == find("Das Werkzeug", home=home).name == "Das Werkzeug"
     for name in ("", "  ", "two\nlines", "x" * 101):
         with pytest.raises(ProjectError, match="no name"):
@@ -1148,7 +1184,8 @@ def test_a_moved_folder_without_git_can_be_rescued(tmp_path: Path, home: Path) -
     assert at(new, home) == rescued
     old.mkdir()
     fresh = at(old, home)
-    assert fresh.id != before.id and at(old, home) == fresh
+    assert fresh.id != before.id
+    assert at(old, home) == fresh
     assert at(new, home).id == before.id
 
 
@@ -1160,7 +1197,8 @@ def test_a_repository_that_lost_its_configuration_can_be_rescued(tmp_path: Path,
     shutil.rmtree(repo / ".git")
     git(repo, "init", "-q")
     fresh = at(repo, home)
-    assert fresh.id != before.id and before.folder.name in fresh.notes[0]
+    assert fresh.id != before.id
+    assert before.folder.name in fresh.notes[0]
     assert rescue(repo, before.id, home=home, now=NOW).id == before.id
     assert git(repo, "config", "--get-all", "recollect.project") == before.id
     with pytest.raises(NotFound):
@@ -1237,7 +1275,8 @@ def test_a_retired_project_whose_target_is_gone_is_used_again(tmp_path: Path, ho
     assert at(repo, home).id in (first.id, second.id)
     shutil.rmtree(second.folder)
     found = at(repo, home)
-    assert found.id == first.id and "gone" in found.notes[0]
+    assert found.id == first.id
+    assert "gone" in found.notes[0]
 
 
 def test_a_damaged_target_of_a_retired_project_is_repaired(tmp_path: Path, home: Path) -> None:
@@ -1247,4 +1286,5 @@ def test_a_damaged_target_of_a_retired_project_is_repaired(tmp_path: Path, home:
     retire(first.id, home=home, into=second.id)
     (second.folder / "project.json").write_text("{")
     found = at(repo, home)
-    assert (found.id, found.folder) == (second.id, second.folder) and "damaged" in found.notes[0]
+    assert (found.id, found.folder) == (second.id, second.folder)
+    assert "damaged" in found.notes[0]

@@ -451,6 +451,7 @@ password: bcrypt hash, never the plain text
 Passwords are checked against the breach list.
 the password is case-sensitive
 the password is SHA-256 hashed
+the password is PBKDF2-SHA256 hashed, the token is RS256-signed
 the password is at least 12 characters long
 The password is 2048 bits of entropy, give or take
 The password field is validated on blur
@@ -857,6 +858,8 @@ HOSTILE = {
     "url word": "://senha",
     "said": " as the password",
     "open quotes": "token '",
+    "pins": "password: 1234 ",
+    "changes": "password to a1b2 ",
     "dotted capital": "İ",
     "wide": "密码",
 }

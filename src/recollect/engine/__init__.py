@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +11,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from ..config import Settings
-from ..errors import BadFile, InvalidInput, StoreDamaged
+from ..errors import BadFile, InvalidInput, StoreDamaged, StoreError
 from ..model import (
     LIVE,
     Anchor,
@@ -35,6 +36,7 @@ from ..model import (
     Version,
     Where,
 )
+from ..policy.admit import clean_tags
 from ..policy.query import parse_limit, parse_order, parse_where
 from ..store import Head, Store, set_aside
 from . import maintain, recall, transfer, write
@@ -71,6 +73,8 @@ class Recollect:
     ) -> None:
         folder = identity.folder if identity else None
         self._opened: dict[SpaceName, Store] = {}
+        self._opening = threading.Lock()
+        self._closed = False
         self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
         self._identity = identity
         self._home = home
@@ -85,9 +89,12 @@ class Recollect:
         )
 
     def _store(self, space: SpaceName) -> Store:
-        if space not in self._opened:
-            self._opened[space] = self._openers[space]()
-        return self._opened[space]
+        with self._opening:
+            if self._closed:
+                raise StoreError(space, "is closed")
+            if space not in self._opened:
+                self._opened[space] = self._openers[space]()
+            return self._opened[space]
 
     # --- Writing ---------------------------------------------------------------------------------------------------
 
@@ -247,7 +254,8 @@ class Recollect:
         task: str | None = None,
     ) -> Recall:
         """The live memories that answer a question best, from the project and the global space, with reasons."""
-        where = _narrowed(kinds, tags, files)
+        named = clean_tags(_texts("tags", tags), self._parts.limits)
+        where = _narrowed(kinds, named, files)
         return recall.recall(self._parts, query, where=where, limit=limit, session=session, task=task)
 
     def search(
@@ -307,7 +315,7 @@ class Recollect:
 
     def members(self, cluster: int, *, space: SpaceName = "project") -> tuple[Memory, ...]:
         """The memories of a cluster."""
-        return self._space(space).members(cluster)
+        return self._space(space).members(parse_limit(cluster, most=2**62))
 
     def history(self, ref: Ref) -> tuple[Version, ...]:
         """What a memory said before, oldest first."""
@@ -318,7 +326,10 @@ class Recollect:
         self, *, space: SpaceName = "project", after: int = 0, limit: int | None = 100, newest_first: bool = False
     ) -> tuple[AuditEntry, ...]:
         """Who did what and when."""
-        return self._space(space).audit(after=after, limit=limit, newest_first=newest_first)
+        start, most = parse_limit(after, most=_LAST), None if limit is None else parse_limit(limit)
+        if start == _LAST:
+            raise InvalidInput("after", "is beyond every entry")
+        return self._space(space).audit(after=start, limit=most, newest_first=newest_first)
 
     # --- Upkeep ----------------------------------------------------------------------------------------------------
 
@@ -448,8 +459,10 @@ class Recollect:
 
     def close(self) -> None:
         """Let go of everything. What was acknowledged is safe already."""
-        while self._opened:
-            self._opened.popitem()[1].close()
+        with self._opening:
+            self._closed = True
+            while self._opened:
+                self._opened.popitem()[1].close()
 
     def __enter__(self) -> Self:
         return self
@@ -473,6 +486,7 @@ class Recollect:
         return signing_key(self._home)
 
 
+_LAST = 2**62
 _LIVE = Condition("status", Op.IN, tuple(sorted(LIVE)))
 
 
@@ -487,14 +501,14 @@ def _choice(kinds: type[_Choice], value: str, field: str) -> _Choice:
 
 
 def _texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(texts, str):
-        raise InvalidInput(field, "expected several texts, not one; put it in a list")
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise InvalidInput(field, "expected several texts; put them in a list")
     return tuple(texts)
 
 
 def _anchors(files: Iterable[str | Anchor]) -> tuple[Anchor, ...]:
-    if isinstance(files, str):
-        raise InvalidInput("files", "expected several paths, not one; put it in a list")
+    if isinstance(files, str) or not isinstance(files, Iterable):
+        raise InvalidInput("files", "expected several paths; put them in a list")
     return tuple(each if isinstance(each, Anchor) else Anchor(path=each) for each in files)
 
 

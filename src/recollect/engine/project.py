@@ -127,7 +127,7 @@ def find(name_or_id: str, *, home: Path) -> Registered:
     records = [record for record in known(home) if name_or_id]
     live = [record for record in records if not record.merged_into]
     exact = [record for record in records if name_or_id in (record.id, record.folder.name)]
-    unread = [record for record in live if record.problem and record.folder.name.endswith(_suffix(name_or_id))]
+    unread = [replace(r, id=name_or_id) for r in live if r.problem and r.folder.name.endswith(_suffix(name_or_id))]
     named = [record for record in live if record.name == name_or_id]
     begun = [record for record in live if len(name_or_id) >= _SHORTEST_PREFIX and record.id.startswith(name_or_id)]
     matches = exact[:1] or unread[:1] or named or begun

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..errors import InvalidText
 from ..model import LIVE, Condition, Op, Recall, Status, Where
 from ..policy.query import parse_limit, query_words, telling_words
 from ..policy.rank import PROFILES, Asking, pooled, rank
@@ -20,7 +21,7 @@ FOUND_BY_SEARCH = frozenset(Status) - {Status.FORGOTTEN, Status.QUARANTINED}
 
 def recall(
     parts: Parts,
-    query: str,
+    query: object,
     *,
     where: Where,
     limit: int | None,
@@ -29,11 +30,13 @@ def recall(
     statuses: frozenset[Status] = LIVE,
 ) -> Recall:
     """The memories that answer a question best, from the project and the global space."""
-    off = parts.switch.off_where()
-    if off:
-        return Recall(query=query, notes=(f"memory is switched off {off}",))
+    if not isinstance(query, str):
+        raise InvalidText("query", f"expected text, not {type(query).__name__}")
     settings = parts.settings.recall
     asked = query[: settings.query_limit]
+    off = parts.switch.off_where()
+    if off:
+        return Recall(query=asked, notes=(f"memory is switched off {off}",))
     words = telling_words(query_words(asked))
     wanted = parse_limit(settings.limit if limit is None else limit, most=1_000)
     if not words or not wanted:

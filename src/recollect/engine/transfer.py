@@ -7,7 +7,8 @@ far it is trusted) are kept as provenance, and what it brings is trusted no more
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from ..model import (
     Uid,
     Version,
 )
-from ..policy.admit import adopted, check_stored, share
+from ..policy.admit import adopted, check_stored
 from ..policy.identity import state_hash
 from ..store import Store
 from .parts import Parts, SpaceName
@@ -101,6 +102,8 @@ def _all(store: Store) -> Iterator[Memory]:
 
 def write_file(path: Path, lines: Iterable[str]) -> None:
     """Write lines to a private file that appears whole or not at all."""
+    if not path.name or path.is_dir():
+        raise BadFile(str(path), "is a folder, not a file")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -113,7 +116,8 @@ def write_file(path: Path, lines: Iterable[str]) -> None:
     except OSError as error:
         raise BadFile(str(path), f"could not be written ({error.strerror})") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink()
 
 
 class _Bundle:
@@ -142,8 +146,15 @@ class _Bundle:
                     self.links.append(record)
                 case HeadRecord():
                     pass
-        if counts.get("memory", len(self.memories)) != len(self.memories):
-            raise BadFile(name, f"says it holds {counts['memory']} memories but holds {len(self.memories)}")
+        held = {
+            "memory": len(self.memories),
+            "version": sum(map(len, self.versions.values())),
+            "link": len(self.links),
+            "feedback": sum(map(len, self.feedback.values())),
+        }
+        for sort, number in held.items():
+            if counts.get(sort, number) != number:
+                raise BadFile(name, f"says it holds {counts[sort]} {sort} records but holds {number}; it was cut off")
 
 
 def import_lines(
@@ -193,24 +204,26 @@ class _Import:
         self._bundle = bundle
         self._own = own
         self._dry_run = dry_run
-        self._waiting: list[Put] = []
+        self._waiting: list[tuple[str, Put]] = []
+        self._coming: set[Uid] = set()
         self.tally = Imported()
 
     def take(self, wanted: Memory) -> None:
         """Decide what becomes of one memory."""
         there = self._store.by_uid(wanted.uid)
         if there is not None and self._unchanged(there, wanted):
-            self._count(unchanged=1)
+            self._count("unchanged")
             return
-        if there is None and wanted.status in OCCUPYING and self._store.twin(wanted) is not None:
-            self._count(duplicates=1)
+        twin = self._store.twin(wanted) if wanted.status in OCCUPYING else None
+        if twin is not None and twin.uid != wanted.uid:
+            self._count("duplicates")
             return
-        self._count(**{"added" if there is None else "updated": 1})
+        word = "added" if there is None else "updated"
         history, verdicts = self._bundle.versions.get(wanted.uid, []), self._bundle.feedback.get(wanted.uid, [])
         if not self._own:
-            self._count(dropped=len(history) + len(verdicts))
+            self._count("dropped", len(history) + len(verdicts))
             history, verdicts = [], []
-        self._waiting.append(Put(memory=wanted, history=tuple(history), feedback=tuple(verdicts)))
+        self._waiting.append((word, Put(memory=wanted, history=tuple(history), feedback=tuple(verdicts))))
         if len(self._waiting) >= _PAGE:
             self.flush()
 
@@ -224,30 +237,42 @@ class _Import:
     def flush(self) -> None:
         """Store what was decided so far."""
         waiting, self._waiting = self._waiting, []
-        if self._dry_run or not waiting:
-            return
         try:
-            self._apply(waiting)
+            self._apply([put for _, put in waiting])
+            done = waiting
         except DuplicateMemory:
             # Two memories of the file say the same, or somebody stored the same meanwhile: one by one then.
-            for put in waiting:
-                try:
-                    self._apply([put])
-                except DuplicateMemory:
-                    self._count(added=-1, duplicates=1)
+            done = [each for each in waiting if self._stored_alone(each[1])]
+        for word, put in done:
+            self._count(word)
+            self._coming.add(put.memory.uid)
+
+    def _stored_alone(self, put: Put) -> bool:
+        try:
+            self._apply([put])
+        except DuplicateMemory:
+            self._count("duplicates")
+            return False
+        return True
 
     def connect(self) -> None:
-        """Make the file's links between memories that are there."""
+        """Make the file's links between memories that are there; in a dry run, that would be."""
         known = {
             (link.memory, link.kind, link.target, link.weight)
             for link in self._store.links(kinds=BETWEEN_MEMORIES, hidden=True)
         }
-        links = [self._link(record) for record in self._bundle.links]
-        missing = [link for link in links if link and (link.memory, link.kind, link.target, link.weight) not in known]
-        # In a dry run the ends are not there yet; a link without them would be made with them.
-        self._count(links=len(missing) + (links.count(None) if self._dry_run else 0))
-        if missing and not self._dry_run:
-            self._apply(Connect(link=link) for link in missing)
+        changes: list[Change] = []
+        for record in self._bundle.links:
+            if not self._will_be_there(record.memory) or not self._will_be_there(record.target):
+                continue
+            link = self._link(record)
+            if link is None or (link.memory, link.kind, link.target, link.weight) not in known:
+                self._count("links")
+                changes += [Connect(link=link)] if link else []
+        self._apply(changes)
+
+    def _will_be_there(self, uid: Uid) -> bool:
+        return uid in self._coming or self._store.by_uid(uid) is not None
 
     def _link(self, record: LinkRecord) -> Link | None:
         memory, target = self._store.by_uid(record.memory), self._store.by_uid(record.target)
@@ -257,14 +282,15 @@ class _Import:
             memory=memory.id,
             kind=record.kind,
             target=target.id,
-            weight=share("weight", record.weight),
+            weight=record.weight,
             made_by=record.made_by if self._own else self._parts.actor,
             created_at=record.created_at if self._own else None,
             updated_at=record.updated_at if self._own else None,
         )
 
-    def _apply(self, changes: Iterable[Change]) -> None:
-        self._store.apply(changes, actor=self._parts.actor, now=self._parts.clock())
+    def _apply(self, changes: Sequence[Change]) -> None:
+        if changes and not self._dry_run:
+            self._store.apply(changes, actor=self._parts.actor, now=self._parts.clock())
 
-    def _count(self, **more: int) -> None:
-        self.tally = replace(self.tally, **{name: getattr(self.tally, name) + n for name, n in more.items()})
+    def _count(self, word: str, more: int = 1) -> None:
+        self.tally = replace(self.tally, **{word: getattr(self.tally, word) + more})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..codec import canonical, encode
 from ..errors import InvalidInput, NotFound, TooLarge
 from ..model import (
     Add,
@@ -26,7 +27,7 @@ from ..model import (
     Status,
     Weigh,
 )
-from ..policy.admit import admit, admit_edit, check_text, clean_tags, compose, share
+from ..policy.admit import admit, admit_edit, check_text, clean_tags, clean_text, compose, share
 from ..store import Store
 from .parts import Parts, Ref, new_uid, space_of
 
@@ -60,13 +61,13 @@ def remember(parts: Parts, drafts: Sequence[Draft], *, key: str | None) -> list[
         raise TooLarge("memories", len(drafts), batch, unit="memories", setting="write.batch_limit")
     if not drafts:
         return []
-    spaces = {space_of(draft.scope) for draft in drafts}
+    admitted = [admit(draft, parts.limits) for draft in drafts]
+    spaces = {space_of(draft.scope) for draft in admitted}
     if len(spaces) > 1:
         raise InvalidInput("scope", "global memories and others are stored in different places; write them apart")
     if key is not None:
         check_text("key", key, KEY_LIMIT)
     now = parts.clock()
-    admitted = [admit(draft, parts.limits) for draft in drafts]
     changes = [
         Add(
             memory=compose(draft, uid=new_uid(now), origin=parts.origin, now=now),
@@ -87,8 +88,12 @@ def _remembered(outcome: Outcome, admitted: Draft, given: Draft) -> Remembered:
     return Remembered(
         memory=outcome.memory,
         duplicate=outcome.action == "reinforce",
-        redacted=admitted.content != given.content,
+        redacted=_placeholders(admitted) > _placeholders(given),
     )
+
+
+def _placeholders(draft: Draft) -> int:
+    return canonical(encode(draft)).count("[redacted:")
 
 
 def update(parts: Parts, ref: Ref, edit: Edit, *, expected_version: int | None) -> Memory:
@@ -121,8 +126,7 @@ def feedback(parts: Parts, ref: Ref, *, helpful: bool, note: str) -> Memory:
         if helpful
         else Signals(confidence=-told.unhelpful, access=1)
     )
-    clean = admit(Draft(content=note or "-"), parts.limits).content if note else ""
-    check_text("note", clean, NOTE_LIMIT, empty=True)
+    clean = clean_text("note", note, NOTE_LIMIT) if note else ""
     return _one(parts, store, Rate(id=memory.id, helpful=helpful, signals=signals, note=clean))
 
 
@@ -147,8 +151,12 @@ def restore(parts: Parts, ref: Ref) -> Memory:
     store, memory = parts.find(ref)
     if memory.active:
         return memory
-    earlier = [version.memory.status for version in store.history(memory.id) if version.memory.active]
-    return _one(parts, store, Mark(id=memory.id, status=earlier[-1] if earlier else Status.CONFIRMED))
+    return _one(parts, store, Mark(id=memory.id, status=_last_live_status(store, memory)))
+
+
+def _last_live_status(store: Store, memory: Memory) -> Status:
+    live = [version.memory.status for version in store.history(memory.id) if version.memory.active]
+    return live[-1] if live else Status.CONFIRMED
 
 
 def tag(parts: Parts, ref: Ref, *, add: Iterable[str], remove: Iterable[str]) -> Memory:
@@ -179,7 +187,7 @@ def unlink(parts: Parts, ref: Ref, target: Ref, *, kind: LinkKind) -> None:
     store, memory, other = _pair(parts, ref, target)
     changes: list[Change] = [Disconnect(memory=memory.id, kind=kind, target=other.id)]
     if kind is LinkKind.SUPERSEDES and other.superseded_by == memory.uid:
-        changes.append(Mark(id=other.id, status=Status.CONFIRMED))
+        changes.append(Mark(id=other.id, status=_last_live_status(store, other)))
     store.apply(changes, actor=parts.actor, now=parts.clock())
 
 

@@ -16,14 +16,15 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from ..codec import canonical, decode, encode, from_iso, to_iso
+from ..codec import canonical, decode, encode, to_iso
 from ..errors import BadFile, InvalidInput
-from ..model import Feedback, Json, LinkKind, Memory, Uid, Version
+from ..model import BETWEEN_MEMORIES, Feedback, Json, LinkKind, Memory, Uid, Version
+from ..policy.admit import check_text, share
 
 FORMAT = "recollect"
 VERSION = 1
@@ -82,15 +83,10 @@ def read_lines(lines: Iterable[bytes], *, key: bytes, name: str) -> Iterator[Rec
     number = 0
     for number, raw in enumerate(lines, start=1):
         data = _parse(raw, name, number)
-        if number == 1:
-            yield _header(data, name)
-        elif data.get("record") == "audit_head":
-            yield _head(data, seal)
-        else:
-            try:
-                yield _from_json(data)
-            except InvalidInput as error:
-                raise BadFile(name, str(error), line=number) from error
+        try:
+            yield _header(data) if number == 1 else _from_json(data, seal)
+        except (InvalidInput, ValueError) as error:
+            raise BadFile(name, str(error), line=number) from error
         seal.update(raw)
     if not number:
         raise BadFile(name, "is empty")
@@ -146,28 +142,18 @@ def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is not a number")
 
 
-def _header(data: dict[str, Any], name: str) -> Header:
+def _header(data: dict[str, Any]) -> Header:
     if data.get("record") != "header" or data.get("format") != FORMAT:
-        raise BadFile(name, "does not begin with the header of a Recollect export", line=1)
+        raise InvalidInput("header", "the file does not begin with the header of a Recollect export")
     if data.get("version") != VERSION:
-        raise BadFile(name, f"is of version {data.get('version')!r}; this Recollect reads {VERSION}", line=1)
+        raise InvalidInput("version", f"is {data.get('version')!r}; this Recollect reads {VERSION}")
     counts = data.get("counts")
-    if not isinstance(counts, dict):
-        raise BadFile(name, "its header has no counts", line=1)
-    return Header(space=str(data.get("space", "project")), counts={str(k): int(v) for k, v in counts.items()})
+    if not isinstance(counts, dict) or not all(type(count) is int for count in counts.values()):
+        raise InvalidInput("counts", "is not a number for each sort of record")
+    return Header(space=str(data.get("space", "project")), counts=counts)
 
 
-def _head(data: dict[str, Any], seal: hmac.HMAC) -> HeadRecord:
-    """The head with the verdict on the signature, over everything read so far."""
-    signature = data.pop("signature", None)
-    expected = seal.copy()
-    expected.update(canonical(data).encode())
-    mac = signature.get("mac") if isinstance(signature, dict) else None
-    signed = isinstance(mac, str) and hmac.compare_digest(mac.encode(), expected.hexdigest().encode())
-    return HeadRecord(seq=int(data.get("seq", 0)), hash=str(data.get("hash", "")), signed=signed)
-
-
-def _from_json(data: dict[str, Any]) -> Memory | Version | LinkRecord | Feedback:
+def _from_json(data: dict[str, Any], seal: hmac.HMAC) -> Record:
     kind = data.pop("record", None)
     match kind:
         case "memory":
@@ -178,19 +164,25 @@ def _from_json(data: dict[str, Any]) -> Memory | Version | LinkRecord | Feedback
             return decode(Feedback, data)
         case "link":
             return _link(data)
+        case "audit_head":
+            return _head(data, seal)
     raise InvalidInput("record", f"{kind!r} is not a kind of record")
 
 
+def _head(data: dict[str, Any], seal: hmac.HMAC) -> HeadRecord:
+    """The head with the verdict on the signature, over everything read so far."""
+    signature = data.pop("signature", None)
+    expected = seal.copy()
+    expected.update(canonical({"record": "audit_head", **data}).encode())
+    mac = signature.get("mac") if isinstance(signature, dict) else None
+    signed = isinstance(mac, str) and hmac.compare_digest(mac.encode(), expected.hexdigest().encode())
+    return replace(decode(HeadRecord, {**data, "signed": False}), signed=signed)
+
+
 def _link(data: dict[str, Any]) -> LinkRecord:
-    try:
-        return LinkRecord(
-            memory=Uid(str(data["from"])),
-            kind=LinkKind(data["kind"]),
-            target=Uid(str(data["to"])),
-            weight=float(data["weight"]),
-            made_by=str(data["made_by"]),
-            created_at=from_iso(data["created_at"]),
-            updated_at=from_iso(data["updated_at"]),
-        )
-    except (KeyError, ValueError, TypeError) as error:
-        raise InvalidInput("link", f"{error} is missing or wrong") from error
+    ends = {"memory": data.pop("from", None), "target": data.pop("to", None)}
+    record = decode(LinkRecord, {**data, **ends}, "link")
+    check_text("link", record.memory + record.target + record.made_by, LINE_LIMIT)
+    if record.kind not in BETWEEN_MEMORIES or record.memory == record.target:
+        raise InvalidInput("link", f"a {record.kind} link cannot lead there")
+    return replace(record, weight=share("weight", record.weight))

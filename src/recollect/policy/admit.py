@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from ..codec import canonical, to_iso
+from ..codec import canonical, conform, encode, to_iso
 from ..errors import InvalidInput, InvalidText, TooLarge
 from ..model import (
     Anchor,
@@ -24,6 +23,7 @@ from ..model import (
     Status,
     Uid,
 )
+from .evolve import check_validity
 from .identity import content_hash, estimate_tokens, fingerprint
 from .kinds import KINDS, TRUST
 from .redact import redact
@@ -63,14 +63,21 @@ def check_text(field: str, text: object, limit: int, *, setting: str = "", empty
     return text
 
 
+def clean_text(field: str, text: object, limit: int, *, empty: bool = False) -> str:
+    """A text as it is stored: faithful, within its limit, without secrets."""
+    return redact(check_text(field, text, limit, empty=empty)).text
+
+
 def clean_tag(tag: str, limit: int) -> str:
     """A tag as it is stored: without its leading #, in lower case, words joined by hyphens."""
-    name = "-".join(check_text("tag", tag, limit, setting="write.tag_length").strip().lstrip("#").lower().split())
+    # Redacted as it came: in lower case a key may not look like one any more.
+    given = redact(check_text("tag", tag, limit, setting="write.tag_length")).text
+    name = "-".join(given.strip().lstrip("#").lower().split())
     if not name:
         raise InvalidText("tag", "is empty")
     if "," in name or not name.isprintable():
         raise InvalidText("tag", f"{name!r} holds a comma or a character that cannot be shown")
-    return redact(name).text
+    return name
 
 
 def clean_tags(tags: tuple[str, ...], limits: Limits) -> tuple[str, ...]:
@@ -82,15 +89,17 @@ def clean_tags(tags: tuple[str, ...], limits: Limits) -> tuple[str, ...]:
 
 def share(field: str, value: object) -> float:
     """A number from 0 to 1."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or math.isnan(value) or not 0 <= value <= 1:
-        raise InvalidInput(field, f"{value!r} is not a number from 0 to 1")
+    # Neither NaN nor a number too large for a float is between the two.
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise InvalidInput(field, "is not a number from 0 to 1")
     return float(value)
 
 
 def admit(draft: Draft, limits: Limits) -> Draft:
     """The draft as it may be stored: checked, its tags and paths cleaned, every text of it redacted."""
+    draft = conform(Draft, draft, "memory")
     _check_owner(draft.scope, draft.session_id, draft.task_id)
-    _check_validity(draft.valid_from, draft.valid_to)
+    check_validity(draft.valid_from, draft.valid_to)
     return replace(
         draft,
         content=_content(draft.content, limits),
@@ -102,8 +111,8 @@ def admit(draft: Draft, limits: Limits) -> Draft:
         triggers=_texts("triggers", draft.triggers),
         procedure=_procedure(draft.procedure),
         payload=_payload(draft.payload, limits.payload),
-        snippet=_redacted("snippet", draft.snippet, SNIPPET_LIMIT, empty=True),
-        reason=_redacted("reason", draft.reason, SNIPPET_LIMIT, empty=True),
+        snippet=clean_text("snippet", draft.snippet, SNIPPET_LIMIT, empty=True),
+        reason=clean_text("reason", draft.reason, SNIPPET_LIMIT, empty=True),
         **_names(draft),
     )
 
@@ -115,9 +124,12 @@ def _names(draft: Draft) -> dict[str, Any]:
 
 def admit_edit(edit: Edit, limits: Limits) -> Edit:
     """The edit as it may be stored, by the same rules as a new memory."""
-    unknown = set(edit.clear) - CLEARABLE
-    if unknown:
-        raise InvalidInput("clear", f"{min(unknown)!r} cannot be emptied")
+    edit = conform(Edit, edit, "edit")
+    for name in edit.clear:
+        if name not in CLEARABLE:
+            raise InvalidInput("clear", f"{name!r} cannot be emptied")
+        if getattr(edit, name) is not None:
+            raise InvalidInput("clear", f"{name} cannot be emptied and given at once")
     return replace(
         edit,
         content=None if edit.content is None else _content(edit.content, limits),
@@ -182,7 +194,7 @@ def adopted(memory: Memory, *, limits: Limits, now: datetime) -> Memory:
     return replace(
         fresh,
         status=_ADOPTED_STATUS.get(memory.status, memory.status),
-        trust=min(memory.trust, TRUST[Origin.IMPORTED]),
+        trust=max(0.0, min(memory.trust, TRUST[Origin.IMPORTED])),
         provenance=(step,),
     )
 
@@ -192,11 +204,25 @@ _ADOPTED_STATUS = {Status.CONFIRMED: Status.CANDIDATE, Status.PINNED: Status.CAN
 
 
 def check_stored(memory: Memory) -> Memory:
-    """A memory from a file of our own, as it is, if its words are those its hashes were made from."""
-    check_text("content", memory.content, len(memory.content))
-    if memory.fingerprint != fingerprint(memory.content) or memory.content_hash != content_hash(memory.content):
-        raise InvalidInput("content", f"memory {memory.uid} is not the text its hash was made from")
-    return memory
+    """A memory from a file of our own, as it is, if it is one that this door could have let in."""
+    held = conform(Memory, memory)
+    if not _UID.fullmatch(held.uid) or held.id < 0 or held.version < 1:
+        raise InvalidInput("uid", f"{held.uid[:64]!r} with id {held.id} and version {held.version} was never stored")
+    for name in ("importance", "confidence", "trust"):
+        share(name, getattr(held, name))
+    _check_owner(held.scope, held.session_id, held.task_id)
+    check_validity(held.valid_from, held.valid_to)
+    try:
+        state = canonical(encode(held))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput("payload", "is not plain JSON of ordinary size") from error
+    check_text("memory", state, len(state))
+    check_text("content", held.content, len(held.content))
+    if "\\u0000" in state or held.fingerprint != fingerprint(held.content):
+        raise InvalidInput("content", f"memory {held.uid} is not the text its hash was made from")
+    if held.content_hash != content_hash(held.content):
+        raise InvalidInput("content", f"memory {held.uid} is not the text its hash was made from")
+    return held
 
 
 def _check_owner(scope: Scope, session_id: str | None, task_id: str | None) -> None:
@@ -206,30 +232,18 @@ def _check_owner(scope: Scope, session_id: str | None, task_id: str | None) -> N
         raise InvalidInput("task_id", "a task memory needs the task it belongs to")
 
 
-def _check_validity(valid_from: datetime | None, valid_to: datetime | None) -> None:
-    for field, moment in (("valid_from", valid_from), ("valid_to", valid_to)):
-        if moment is not None and moment.tzinfo is None:
-            raise InvalidInput(field, "needs a time zone")
-    if valid_from and valid_to and valid_to < valid_from:
-        raise InvalidInput("valid_to", "lies before valid_from")
-
-
-def _redacted(field: str, text: str, limit: int, *, empty: bool = False) -> str:
-    return redact(check_text(field, text, limit, empty=empty)).text
-
-
 def _content(text: str, limits: Limits) -> str:
     return redact(check_text("content", text, limits.content, setting="write.content_limit")).text
 
 
 def _name(field: str, name: str | None) -> str | None:
-    return None if name is None else _redacted(field, name, NAME_LIMIT)
+    return None if name is None else clean_text(field, name, NAME_LIMIT)
 
 
 def _texts(field: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     if len(texts) > LIST_LIMIT:
         raise TooLarge(field, len(texts), LIST_LIMIT, unit="entries")
-    return tuple(_redacted(field, text, SNIPPET_LIMIT) for text in texts)
+    return tuple(clean_text(field, text, SNIPPET_LIMIT) for text in texts)
 
 
 def _anchors(anchors: tuple[Anchor, ...], limits: Limits) -> tuple[Anchor, ...]:
@@ -237,7 +251,7 @@ def _anchors(anchors: tuple[Anchor, ...], limits: Limits) -> tuple[Anchor, ...]:
         raise TooLarge("files", len(anchors), limits.paths, unit="paths", setting="write.paths_limit")
     return tuple(
         Anchor(
-            path=_redacted("path", anchor.path, limits.path_length),
+            path=clean_text("path", anchor.path, limits.path_length),
             symbol=_name("symbol", anchor.symbol),
             content_hash=_name("content_hash", anchor.content_hash),
         )
@@ -249,8 +263,8 @@ def _procedure(procedure: Procedure | None) -> Procedure | None:
     if procedure is None:
         return None
     return Procedure(
-        name=_redacted("procedure.name", procedure.name, NAME_LIMIT),
-        trigger=_redacted("procedure.trigger", procedure.trigger, SNIPPET_LIMIT, empty=True),
+        name=clean_text("procedure.name", procedure.name, NAME_LIMIT),
+        trigger=clean_text("procedure.trigger", procedure.trigger, SNIPPET_LIMIT, empty=True),
         steps=_texts("procedure.steps", procedure.steps),
         prerequisites=_texts("procedure.prerequisites", procedure.prerequisites),
         warnings=_texts("procedure.warnings", procedure.warnings),
@@ -265,13 +279,25 @@ def _message_range(span: tuple[int, int] | None) -> tuple[int, int] | None:
 
 def _payload(payload: Json, limit: int) -> Json:
     try:
+        _check_depth(payload, PAYLOAD_DEPTH)
         size = len(canonical(payload))
-        clean = _map_texts(payload, lambda text: redact(check_text("payload", text, limit, empty=True)).text)
+        if size > limit:
+            raise TooLarge("payload", size, limit, setting="write.payload_limit")
+        return _map_texts(payload, lambda text: clean_text("payload", text, size, empty=True))
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput("payload", "is not plain JSON of ordinary size") from error
-    if size > limit:
-        raise TooLarge("payload", size, limit, setting="write.payload_limit")
-    return clean
+
+
+PAYLOAD_DEPTH = 50
+"""How deeply a payload may be nested; far more than anybody means, far less than a program's stack."""
+
+
+def _check_depth(value: Json, left: int) -> None:
+    if isinstance(value, Mapping | list | tuple):
+        if not left:
+            raise InvalidInput("payload", f"is nested more than {PAYLOAD_DEPTH} deep")
+        for item in value.values() if isinstance(value, Mapping) else value:
+            _check_depth(item, left - 1)
 
 
 def _map_texts(value: Json, change: Callable[[str], str]) -> Json:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from ..errors import InvalidInput
 from ..model import Edit, Memory, Provenance, Reinforcement, Signals, Status, Uid
 from .identity import content_hash, estimate_tokens, fingerprint
 
@@ -48,6 +49,7 @@ def revised(memory: Memory, edit: Edit, step: Provenance | None, now: datetime) 
     given = {name: held for name in _EDITABLE if (held := getattr(edit, name)) is not None}
     emptied: dict[str, Any] = dict.fromkeys(edit.clear)
     after = replace(stepped(memory, now), last_hit_at=now, **given, **emptied)
+    check_validity(after.valid_from, after.valid_to)
     if step is not None:
         after = replace(after, provenance=(*memory.provenance, step))
     if edit.content is None:
@@ -65,6 +67,12 @@ _EDITABLE = (
     *("content", "kind", "importance", "tags", "anchors", "triggers", "procedure", "season"),
     *("valid_from", "valid_to"),
 )
+
+
+def check_validity(valid_from: datetime | None, valid_to: datetime | None) -> None:
+    """Refuse a time that ends before it begins."""
+    if valid_from and valid_to and valid_to < valid_from:
+        raise InvalidInput("valid_to", "lies before valid_from")
 
 
 def marked(memory: Memory, status: Status, superseded_by: Uid | None, now: datetime) -> Memory:

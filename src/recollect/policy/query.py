@@ -7,7 +7,6 @@ and `match_expression` quotes each word.
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -324,8 +323,10 @@ def parse_where(filters: Mapping[str, object]) -> Where:
     )
 
 
-def parse_order(order_by: str) -> Order:
+def parse_order(order_by: object) -> Order:
     """An order as callers write it: a field's name for highest or newest first, `-name` for the reverse."""
+    if not isinstance(order_by, str):
+        raise InvalidFilter("order_by", f"{order_by!r} is not the name of a field")
     name = order_by.removeprefix("-")
     field = "created_at" if name == "timestamp" else _known_field(name)
     if field in LISTS:
@@ -383,7 +384,7 @@ def _value(field: str, value: object) -> Scalar:
         except ValueError as error:
             raise InvalidFilter(field, f"{value!r} is not one of {', '.join(kind)}") from error  # type: ignore[arg-type]
     if kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isnan(value) or abs(value) >= 2**63:
+        if not abs(value) < 2**63:  # NaN is not less either
             raise InvalidFilter(field, "is compared with a number out of range")
         return value
     raise InvalidFilter(field, f"{value!r} is not {_TYPE_WORDS.get(kind, 'a text')}")

@@ -292,12 +292,13 @@ def _has_digit(value: str) -> bool:
 _DIGITS = frozenset("0123456789")
 
 
+_VARIABLE = r"[<{\[*\\]|\$(?:[({]|\w+\Z)|%(?:\(|[a-z]\Z|\w+%)"
 _TEMPLATE = (
-    r"(?i:[<$%{\[*\\]|[!@#][a-z]+\Z|\.{2}|…|-|x{3}|(?:your|my|our|the|an?|some|any|this|that|example|sample|test|dummy|fake"
-    r"|mock|placeholder|redacted|masked|hidden|change|changeme|replace|replaceme|insert|enter|todo|tbd|none|null|nil"
-    r"|undefined|unset|empty|default|true|false|yes|no|str|string|bytes|int|number|bool|boolean|optional|required|env"
-    r"|process|os|self|config|settings|args|password|passwd|passphrase|pass|pwd|pw|secret|token|apikey|api|key|user"
-    r"|username)(?:[^a-z0-9]|\Z))"
+    rf"(?i:{_VARIABLE}|[!@#][a-z]+\Z|…|--?[a-z]|x{{3}}"
+    r"|(?:your|my|our|the|an?|some|any|this|that|example|sample|test|dummy|fake|mock|placeholder|redacted|masked|hidden"
+    r"|change|changeme|replace|replaceme|insert|enter|todo|tbd|none|null|nil|undefined|unset|empty|default|true|false"
+    r"|yes|no|str|string|bytes|int|number|bool|boolean|optional|required|env|process|os|self|config|settings|args"
+    r"|password|passwd|passphrase|pass|pwd|pw|secret|token|apikey|api|key|user|username)(?:[^a-z0-9]|\Z))"
 )
 
 
@@ -441,7 +442,7 @@ def _is_credential(value: str) -> bool:
 
 def _is_literal(value: str) -> bool:
     """No variable. A URL is masked even when its password is `password`: nothing is lost by it."""
-    return not _compiled(r"[<$%{\[*]|x{3,}\Z").match(value)
+    return not _compiled(rf"{_VARIABLE}|x{{3,}}\Z").match(value)
 
 
 def _is_parameter(found: re.Match[str]) -> bool:
@@ -473,9 +474,9 @@ _VERB = (
     r"|currently|temporarily|simply|actually|also|set|changed|reset|rotated|updated|equal|to|from"
     r"|from \[redacted:password\] to)){0,3}:?\s|\s?:\s|\s?(?:→|->|–|—)\s?|是|为|為|は)|\s)[ \t]{0,2}"
 )
-# A value is quoted, or ends before punctuation or wide characters; `&` belongs to passwords, but not before the next
-# query parameter. Nothing may follow it here: a pattern that fails after a long run is tried again from inside it.
-_CORE = r"[^\s\"'`,;<>(){}\[\]|\\&.:?*…\u3000-\u9fff\uac00-\ud7ff\uff00-\uffef]"
+# A value is quoted, or ends before punctuation and at letters beyond Latin; `&` belongs to passwords, but not before
+# the next query parameter. Nothing may follow it: a pattern that fails after a long run is tried again inside it.
+_CORE = r"[!#$%+\-/-9=@-Z^_a-z~\u00a1-\u00ff]"
 _VALUE = (
     rf"(?P<quote>\\?[\"'`]|\*\*)?(?P<value>(?(quote)(?:(?!(?P=quote)|\\)[^\n])++"
     rf"|{_CORE}++(?:(?:[.:?*…]++|&(?!\w{{1,40}}=)){_CORE}++)*+))"
@@ -515,9 +516,9 @@ _REMARKS = (
 )
 # Names of algorithms, encodings and protocols, and numbers with a unit, are mixed without being secret.
 _TERM = (
-    r"(?i:(?:sha|md|aes|rsa|argon|base|utf|pbkdf|hmac|hs|rs|es|ed|oauth|tls|ssl|ipv|http|blake|crc|des|rc|ntlmv|x|bcrypt"
-    r"|scrypt|iso|rfc|web|s3|ec|k8s|p|v|ed)-?[0-9]{0,5}(?:[a-z]{0,4}|[-_:][\w.-]*)|[0-9]+(?:st|nd|rd|th|x|k|[-+][a-z]*)"
-    r"|[0-9]{1,2}fa|[0-9]+-(?:[0-9]+|[a-z]+)(?:-[a-z]+)*)"
+    r"(?i:(?:sha|md|aes|rsa|argon|base|utf|pbkdf|hmac|hs|rs|es|ed|ec|oauth|tls|ssl|ipv|http|blake|crc|des|rc|ntlmv|bcrypt"
+    r"|scrypt|iso|rfc|web|s3|k8s|[pvx](?=[0-9]))-?[0-9]{0,5}[a-z]{0,4}(?:[-_/.][a-z]{0,12}[0-9]{0,4}){0,3}"
+    r"|[0-9]+(?:st|nd|rd|th|x|k|[-+][a-z]*)|[0-9]{1,2}fa|[0-9]+-(?:[0-9]+|[a-z]+)(?:-[a-z]+)*)"
 )
 
 
@@ -548,7 +549,7 @@ def _is_password(found: re.Match[str]) -> bool:
     if _is_odd(value):
         return True
     if value.isdigit():
-        return bool(separator) and not found.string[found.end() :].startswith(" ")
+        return bool(separator) and not found.string.startswith(" ", found.end())
     return _is_plain_password(found, value, separator)
 
 
@@ -584,11 +585,9 @@ def _is_odd(value: str) -> bool:
         return False
     if _has_digit(value) or any(char in "!@#$%^&+=~" for char in value[:-1]):
         return True
-    return (
-        value.count("-") > 2
-        or _is_jumbled(value, every=4)
-        or (value.isascii() and len(value) > 7 and _fluency(value) < 0.4)
-    )
+    if value.count("-") > 2 or _is_jumbled(value, every=5):
+        return True
+    return value.isascii() and len(value) > 7 and _fluency(value) < 0.4
 
 
 def _is_plain_password(found: re.Match[str], value: str, separator: str) -> bool:
