@@ -486,7 +486,7 @@ class Recollect:
         return signing_key(self._home)
 
 
-_LAST = 2**62
+_LAST = 2**63 - 1
 _LIVE = Condition("status", Op.IN, tuple(sorted(LIVE)))
 
 

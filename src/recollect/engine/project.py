@@ -14,51 +14,52 @@ two small files, without a lock, a write or a subprocess; everything else happen
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import itertools
 import json
 import os
 import re
-import stat
-import subprocess
-import time
 import unicodedata
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal, TypeVar
-from urllib.parse import unquote, urlsplit
+from typing import Literal
 
-from recollect.errors import NotFound, ProjectError
+from ..errors import NotFound, ProjectError
+from .repository import (
+    GIT_ID,
+    GitConfig,
+    Place,
+    Roots,
+    cloned_from,
+    existing,
+    first_commits,
+    has_history,
+    is_writable,
+    locate,
+    patiently,
+    read_config,
+    sync_folder,
+    write_id,
+)
 
 __all__ = ["Project", "Registered", "find", "known", "rename", "rescue", "resolve", "retire", "split"]
 
-_T = TypeVar("_T")
-_Roots = tuple[str, ...]
 _FORMAT = 1
 _FILE = "project.json"
 _LISTS = ("git_dirs", "folders", "remotes", "roots", "refused")
 _MOST_SEEN = 20
-_MOST_ROOTS = 64
 _LONGEST_NAME = 100
 _SHORTEST_PREFIX = 8
 _REGISTRY_PATIENCE = 10.0
-_CONFIG_PATIENCE = 1.0
 _ROOTS_AGAIN = timedelta(days=1)
 
-# Only a random id may stand in a git configuration: a path id can be computed by anyone who guesses the path.
-_GIT_ID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}")
-_ID = re.compile(rf"{_GIT_ID.pattern}|path-[0-9a-f]{{32}}")
-_LOCK_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ID = re.compile(rf"{GIT_ID.pattern}|path-[0-9a-f]{{32}}")
 _FOLDER_NAME = re.compile(r".+-[0-9a-f]{12}")
-_PORTS = {"ssh": 22, "git+ssh": 22, "ssh+git": 22, "https": 443, "http": 80, "git": 9418}
-_SCP_LIKE = re.compile(r"(?:[^/]*@)?(\[[^/\]]+\]|[^/:\[\]]+):(?!:)(.+)", re.DOTALL)
 _SPLIT_HINT = "`recollect project split` parts them"
 
 
@@ -109,7 +110,7 @@ def resolve(folder: Path, *, home: Path, now: datetime, join: bool = True) -> Pr
     With `join=False` a new clone gets a project of its own and does not join later. Raises `ProjectError` when the
     folder does not exist or the registry under `home` cannot be used.
     """
-    place = _locate(_existing(folder))
+    place = locate(existing(folder))
     return _recognise(place, home=home, now=now) or _register(place, home=home, now=now, join=join)
 
 
@@ -150,10 +151,10 @@ def rename(project_id: str, name: str, *, home: Path) -> Registered:
 
 def split(folder: Path, *, home: Path, now: datetime) -> Project:
     """Give this folder, with all worktrees of its repository, a new project that does not join another again."""
-    place = _locate(_existing(folder))
-    roots = _roots(place.common)
+    place = locate(existing(folder))
+    roots = first_commits(place.common)
     with _locked(home):
-        config = _read_config(place.common)
+        config = read_config(place.common)
         before = _current(place, config, home=home)
         apart = [before] if before else _matching(place, config, roots, home=home)
         fresh = replace(_new(uuid.uuid4().hex, place, home=home, now=now), refused=tuple(record.id for record in apart))
@@ -166,8 +167,8 @@ def rescue(folder: Path, registered_id: str, *, home: Path, now: datetime) -> Pr
     For a folder that was moved, or a repository that lost its git configuration. Memories it gathered as another
     project stay with that project.
     """
-    place = _locate(_existing(folder))
-    roots = _roots(place.common)
+    place = locate(existing(folder))
+    roots = first_commits(place.common)
     with _locked(home):
         if _lookup(registered_id, home=home) is None:
             raise NotFound("project", registered_id)
@@ -190,45 +191,32 @@ def retire(project_id: str, *, home: Path, into: str) -> None:
 
 # --- settling ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a folder stands, in real paths. `common` is the git folder its worktrees share, "" without git."""
-
-    root: str
-    common: str = ""
-    notes: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        return self.common or self.root
-
-
-@dataclass(frozen=True, slots=True)
 class _Choice:
     record: Registered
     notes: tuple[str, ...] = ()
     joined: bool = False
 
 
-def _recognise(place: _Place, *, home: Path, now: datetime) -> Project | None:
+def _recognise(place: Place, *, home: Path, now: datetime) -> Project | None:
     """The project, when it is registered and there is nothing new to write down. Reads only, runs nothing."""
-    config = _read_config(place.common)
+    config = read_config(place.common)
     record = _current(place, config, home=home)
     if record is None or record.merged_into or _updated(record, place, config, now=now) != record:
         return None
     # Being known by its path is enough for a repository only while its id cannot be written.
-    if place.common and not config.id and _is_writable(place.common):
+    if place.common and not config.id and is_writable(place.common):
         return None
     return _project(record, place, config.notes)
 
 
-def _register(place: _Place, *, home: Path, now: datetime, join: bool) -> Project:
-    config = _read_config(place.common)
+def _register(place: Place, *, home: Path, now: datetime, join: bool) -> Project:
+    config = read_config(place.common)
     before = _current(place, config, home=home)
     # Git may take seconds over a long history, so it runs before the lock is taken.
     unsettled = not config.id or before is None or _wants_roots(before, place.common, now=now)
-    roots = _roots(place.common) if unsettled else ()
+    roots = first_commits(place.common) if unsettled else ()
     with _locked(home):
-        config = _read_config(place.common)
+        config = read_config(place.common)
         if not place.common:
             choice = _choose_folder(place, home=home, now=now)
         elif config.id:
@@ -241,7 +229,7 @@ def _register(place: _Place, *, home: Path, now: datetime, join: bool) -> Projec
         return _project(record, place, config.notes + choice.notes, joined=choice.joined)
 
 
-def _choose_folder(place: _Place, *, home: Path, now: datetime) -> _Choice:
+def _choose_folder(place: Place, *, home: Path, now: datetime) -> _Choice:
     here, own_id = _by_path(place.root, home=home), _path_id(place.root)
     derived = _lookup(own_id, home=home)
     if here or (derived and derived.problem):
@@ -252,7 +240,7 @@ def _choose_folder(place: _Place, *, home: Path, now: datetime) -> _Choice:
 
 
 def _choose_repository(
-    place: _Place, config: _Config, roots: _Roots, *, home: Path, now: datetime, join: bool
+    place: Place, config: GitConfig, roots: Roots, *, home: Path, now: datetime, join: bool
 ) -> _Choice:
     """What a repository without an id is: what it is known to be by its path, what it matches, or a new project."""
     here = _by_path(place.common, home=home)
@@ -272,11 +260,11 @@ def _choose_repository(
     return _Choice(fresh, _doubt_notes(place, matching, home=home))
 
 
-def _mark(place: _Place, choice: _Choice, *, over: str, home: Path, now: datetime) -> _Choice:
+def _mark(place: Place, choice: _Choice, *, over: str, home: Path, now: datetime) -> _Choice:
     """Put the id of the choice in the git configuration in place of `over`; settle for its path, or the id there."""
     record = choice.record
     wanted = _git_id(record, place, home=home, now=now)
-    held = _write_id(place.common, wanted, over=over)
+    held = write_id(place.common, wanted, over=over)
     if held == wanted:
         return replace(choice, record=replace(record, folders=_without(place.common, record.folders)))
     if held:
@@ -290,16 +278,16 @@ def _mark(place: _Place, choice: _Choice, *, over: str, home: Path, now: datetim
     return replace(choice, record=record, notes=(*choice.notes, note))
 
 
-def _move(place: _Place, choice: _Choice, roots: _Roots, *, home: Path, now: datetime) -> Project:
+def _move(place: Place, choice: _Choice, roots: Roots, *, home: Path, now: datetime) -> Project:
     """Make `place` what was chosen, whatever it was before."""
-    config = _read_config(place.common)
+    config = read_config(place.common)
     choice = _mark(place, choice, over=config.id, home=home, now=now) if place.common else choice
     record = _updated(choice.record, place, config, now=now, roots=roots)
     _keep(record, place, home=home)
     return _project(record, place, choice.notes)
 
 
-def _keep(record: Registered, place: _Place, *, home: Path) -> None:
+def _keep(record: Registered, place: Place, *, home: Path) -> None:
     """Write `record` if it changed, and take `place` out of every other registration: one path is one project."""
     if _read(record.folder) != record:
         _write(record)
@@ -309,7 +297,7 @@ def _keep(record: Registered, place: _Place, *, home: Path) -> None:
             _write(replace(other, folders=folders, git_dirs=git_dirs))
 
 
-def _current(place: _Place, config: _Config, *, home: Path) -> Registered | None:
+def _current(place: Place, config: GitConfig, *, home: Path) -> Registered | None:
     """What this place is registered as, if it is and that can be read; still retired only if its target is gone."""
     record = _lookup(config.id or _path_id(place.key), home=home)
     if config.id:
@@ -323,29 +311,29 @@ def _by_path(path: str, *, home: Path) -> Registered | None:
     return next((_follow(record, home=home) for record in known(home) if path in record.folders), None)
 
 
-def _matching(place: _Place, config: _Config, roots: _Roots, *, home: Path) -> list[Registered]:
+def _matching(place: Place, config: GitConfig, roots: Roots, *, home: Path) -> list[Registered]:
     """The projects this clone may join: none if it is another user's, which git itself would not trust."""
     if not config.remote or not roots or os.stat(place.common).st_uid != os.geteuid():
         return []
     found = [r for r in known(home) if config.remote in r.remotes and not r.refused and _holds(roots, r.roots)]
-    origin = _cloned_from(config.remote)
-    parent = _current(origin, _read_config(origin.common), home=home) if origin else None
-    if origin and parent and _holds(roots, parent.roots or _roots(origin.common)):
+    origin = cloned_from(config.remote)
+    parent = _current(origin, read_config(origin.common), home=home) if origin else None
+    if origin and parent and _holds(roots, parent.roots or first_commits(origin.common)):
         found.append(parent)
     live = {record.id: record for record in (_follow(record, home=home) for record in found)}
     return [record for record in live.values() if not record.merged_into]
 
 
-def _holds(roots: _Roots, recorded: _Roots) -> bool:
+def _holds(roots: Roots, recorded: Roots) -> bool:
     """Whether a history has all recorded first commits. It may have gained others; unknown matches only unknown."""
     return set(recorded) <= set(roots) and bool(recorded) == bool(roots)
 
 
-def _foreign(record: Registered, config: _Config) -> bool:
+def _foreign(record: Registered, config: GitConfig) -> bool:
     return bool(config.remote) and config.remote not in record.remotes
 
 
-def _updated(record: Registered, place: _Place, config: _Config, *, now: datetime, roots: _Roots = ()) -> Registered:
+def _updated(record: Registered, place: Place, config: GitConfig, *, now: datetime, roots: Roots = ()) -> Registered:
     """The record with what this place tells about it: equal to `record` when it tells nothing new."""
     if not place.common:
         return record if place.root in record.folders else replace(record, folders=_newest(place.root, record.folders))
@@ -360,7 +348,7 @@ def _updated(record: Registered, place: _Place, config: _Config, *, now: datetim
 
 def _wants_roots(record: Registered, common: str, *, now: datetime) -> bool:
     """Whether to ask git: not when known, not when there is no commit, and not again soon when it did not answer."""
-    if record.roots or not _has_history(common):
+    if record.roots or not has_history(common):
         return False
     return record.roots_tried is None or now - record.roots_tried > _ROOTS_AGAIN
 
@@ -378,7 +366,7 @@ def _without(item: str, items: tuple[str, ...]) -> tuple[str, ...]:
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
-def _project(record: Registered, place: _Place, notes: tuple[str, ...], *, joined: bool = False) -> Project:
+def _project(record: Registered, place: Place, notes: tuple[str, ...], *, joined: bool = False) -> Project:
     said = tuple(_printable(note) for note in place.notes + notes)
     return Project(record.id, record.name, record.folder, Path(place.root), said, joined)
 
@@ -388,7 +376,7 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
-def _doubt_notes(place: _Place, matching: list[Registered], *, home: Path) -> tuple[str, ...]:
+def _doubt_notes(place: Place, matching: list[Registered], *, home: Path) -> tuple[str, ...]:
     """Why what is registered anew did not become a project one might have expected."""
     records = known(home)
     broken = tuple(f"{record.folder / _FILE} is {record.problem}" for record in records if record.problem)
@@ -423,13 +411,13 @@ def _second(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(microsecond=0)
 
 
-def _new(project_id: str, place: _Place, *, home: Path, now: datetime) -> Registered:
+def _new(project_id: str, place: Place, *, home: Path, now: datetime) -> Registered:
     name = _title(place)
     folder = home / "projects" / f"{_slug(name)}{_suffix(project_id)}"
     return Registered(project_id, name, folder, _second(now))
 
 
-def _title(place: _Place) -> str:
+def _title(place: Place) -> str:
     """The folder's name; for a linked worktree that of its repository."""
     shared = os.path.dirname(place.common) if os.path.basename(place.common).startswith(".") else place.root
     name = os.path.basename(shared if place.common else place.root)
@@ -480,7 +468,7 @@ def _required(project_id: str, *, home: Path) -> Registered:
     return record
 
 
-def _registration(project_id: str, place: _Place, *, home: Path, now: datetime) -> tuple[Registered, tuple[str, ...]]:
+def _registration(project_id: str, place: Place, *, home: Path, now: datetime) -> tuple[Registered, tuple[str, ...]]:
     """The live registration of an id: as stored, made anew when there is none, repaired when it is broken."""
     stored = _lookup(project_id, home=home)
     if stored is None:
@@ -501,11 +489,11 @@ def _registration(project_id: str, place: _Place, *, home: Path, now: datetime) 
     return replace(stored, id=project_id, created=_second(now), problem=""), (note,)
 
 
-def _git_id(record: Registered, place: _Place, *, home: Path, now: datetime) -> str:
+def _git_id(record: Registered, place: Place, *, home: Path, now: datetime) -> str:
     """An id of the project that may stand in a git configuration: its own, or one that leads to it."""
-    if _GIT_ID.fullmatch(record.id):
+    if GIT_ID.fullmatch(record.id):
         return record.id
-    leading = [other.id for other in known(home) if other.merged_into == record.id and _GIT_ID.fullmatch(other.id)]
+    leading = [other.id for other in known(home) if other.merged_into == record.id and GIT_ID.fullmatch(other.id)]
     if not leading:
         leading.append(_write(replace(_new(uuid.uuid4().hex, place, home=home, now=now), merged_into=record.id)).id)
     return leading[0]
@@ -560,7 +548,7 @@ def _write(record: Registered) -> Registered:
         file.flush()
         os.fsync(fd)
     os.rename(temporary, target)
-    _sync_folder(record.folder)
+    sync_folder(record.folder)
     return record
 
 
@@ -575,15 +563,7 @@ def _private_folder(path: Path) -> None:
     with suppress(FileExistsError):
         os.mkdir(path, 0o700)
         os.chmod(path, 0o700)
-        _sync_folder(path.parent)
-
-
-def _sync_folder(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        sync_folder(path.parent)
 
 
 @contextmanager
@@ -596,7 +576,7 @@ def _locked(home: Path) -> Iterator[None]:
         fd = os.open(home / "projects" / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             os.fchmod(fd, 0o600)
-            _patiently(lambda: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB), seconds=_REGISTRY_PATIENCE)
+            patiently(lambda: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB), seconds=_REGISTRY_PATIENCE)
             yield
         finally:
             # A process forked meanwhile shares the descriptor, so closing it would not be enough.
@@ -607,293 +587,3 @@ def _locked(home: Path) -> Iterator[None]:
         raise ProjectError("another process keeps the projects locked", hint=hint) from None
     except OSError as error:
         raise _unusable(error) from error
-
-
-def _patiently(attempt: Callable[[], _T], *, seconds: float) -> _T:
-    """`attempt` until nobody else holds the lock it takes; its last error when the time is over."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return attempt()
-        except (BlockingIOError, FileExistsError):
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)
-
-
-# --- git: where the repository is -------------------------------------------------------------------------------------
-def _existing(folder: Path) -> str:
-    with suppress(ValueError):  # a NUL in the path
-        if os.path.isdir(real := os.path.realpath(folder)):
-            return real
-    raise ProjectError(f"{str(folder)!r} is not a folder that exists")
-
-
-def _locate(folder: str) -> _Place:
-    """The repository `folder` lies in, found as git finds it but for bare ones, or the folder itself."""
-    roots = (folder, *map(str, Path(folder).parents))
-    return next((place for root in roots if (place := _repository_at(root))), _Place(folder))
-
-
-def _repository_at(root: str) -> _Place | None:
-    """The repository whose working folder is `root`: a plain folder with a note where its link proves nothing."""
-    link = os.path.join(root, ".git")
-    try:
-        kind = os.stat(link).st_mode
-    except OSError:
-        return None
-    target = "gitdir: .git" if stat.S_ISDIR(kind) else _first_line(link)
-    git_dir = os.path.realpath(os.path.join(root, target.removeprefix("gitdir:").strip()))
-    if not target.startswith("gitdir:") or not os.path.lexists(os.path.join(git_dir, "HEAD")):
-        # Git, too, looks further up past a folder of that name, but not past a file.
-        note = f"{link} leads to no repository, so the folder counts as one without git"
-        return None if stat.S_ISDIR(kind) else _Place(root, notes=(note,))
-    common = os.path.realpath(os.path.join(git_dir, _first_line(os.path.join(git_dir, "commondir"))))
-    if _points_back(root, link, git_dir, common):
-        return _Place(root, common)
-    remedy = "`git worktree repair` or `git config core.worktree` makes it do so"
-    return _Place(root, notes=(f"{link} leads to {common}, which does not point back at this folder; {remedy}",))
-
-
-def _points_back(root: str, link: str, git_dir: str, common: str) -> bool:
-    """Whether the repository itself says that `root` is one of its working folders.
-
-    Without this an unpacked archive with a `.git` file could name any repository on the machine and read its memory.
-    """
-    if git_dir != common:
-        if os.path.dirname(git_dir) != os.path.join(common, "worktrees"):
-            return False
-        back = _first_line(os.path.join(git_dir, "gitdir"))
-        return os.path.realpath(os.path.join(git_dir, back)) == os.path.realpath(link)
-    if git_dir.startswith(os.path.join(root, "")):
-        return True
-    worktree = _read_config(common).worktree
-    return bool(worktree) and os.path.realpath(os.path.join(common, worktree)) == root
-
-
-def _cloned_from(remote: str) -> _Place | None:
-    """The repository on this machine that `remote` names, working or bare."""
-    path = remote.removeprefix("file:")
-    place = _repository_at(path) if path != remote else None
-    bare = path != remote and place is None and os.path.isfile(os.path.join(path, "HEAD"))
-    return _Place(path, path) if bare else place if place and place.common else None
-
-
-def _has_history(common: str) -> bool:
-    """Whether asking for first commits can succeed. A shallow clone does not have them, whatever git answers."""
-    config, shallow = os.path.join(common, "config"), os.path.join(common, "shallow")
-    # Git would wait forever on a configuration that is a pipe.
-    if not common or not os.path.isfile(config) or os.path.exists(shallow):
-        return False
-    head = _first_line(os.path.join(common, "HEAD")).removeprefix("ref:").strip()
-    stored = any(os.path.exists(os.path.join(common, name)) for name in (head, "packed-refs", "reftable"))
-    return stored or _COMMIT.fullmatch(head) is not None
-
-
-def _roots(common: str) -> _Roots:
-    """The first commits of HEAD, sorted; none when git is missing, too slow, or has no answer."""
-    if not _has_history(common):
-        return ()
-    # Nothing in the repository or around us may run a program, reach the network, or redirect git elsewhere; an
-    # explicit --git-dir also spares the owner check, which guards against just that.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    environment |= {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
-    settings = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-    command = ("git", "--no-pager", "--git-dir", common, *settings, "rev-list", "--max-parents=0", "HEAD", "--")
-    try:
-        done = subprocess.run(
-            command, env=environment, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ()
-    found = sorted(line for line in done.stdout.decode("ascii", "replace").split() if _COMMIT.fullmatch(line))
-    return tuple(found[:_MOST_ROOTS]) if done.returncode == 0 else ()
-
-
-def _first_line(path: str) -> str:
-    """The first line of a small file of git's, "" when there is none."""
-    try:
-        return os.fsdecode(_content(path)).partition("\n")[0].rstrip("\r")
-    except OSError:
-        return ""
-
-
-def _content(path: str) -> bytes:
-    """A file of git's. A symbolic link, which would borrow another repository's, and a pipe are errors."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
-        return file.read()
-
-
-# --- git: its configuration -------------------------------------------------------------------------------------------
-
-# Every way through a value ends in a match, so there is nothing to try twice and a hostile file takes linear time.
-_VALUE = r'(?:[^"\\\n#;]|\\(?:\r?\n|.)|"(?:[^"\\\n]|\\(?:\r?\n|.))*(?:"|(?P<torn>\\?\Z|(?=\n))))*'
-_CONFIG_ITEM = re.compile(
-    rf"""[ \t\r\n]*(?:
-        \[(?P<section>[A-Za-z0-9.-]+)(?:[ \t]+"(?P<subsection>(?:[^"\\\n]|\\.)*)")?\]
-      | (?P<key>[A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=(?P<value>{_VALUE}))?(?P<rest>[^\n]*)
-      | [^\n]+ | \Z
-    )""",
-    re.VERBOSE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Config:
-    """What we read in a git configuration. `marks` are the places of our own key in `text`."""
-
-    text: str = ""
-    id: str = ""
-    remote: str = ""
-    worktree: str = ""
-    marks: tuple[tuple[int, int], ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def _read_config(common: str) -> _Config:
-    """The configuration of a repository; an empty one when it cannot be read, or there is no repository."""
-    if not common:
-        return _Config()
-    try:
-        return _parse_config(_content(os.path.join(common, "config")), os.path.dirname(common))
-    except OSError:
-        return _Config()
-
-
-def _parse_config(raw: bytes, base: str) -> _Config:
-    """As git reads it, less `include`: who may write an included file is not for us to judge.
-
-    Of several ids the last well-formed one counts. Lines git would reject are passed over. Relative origins are
-    relative to `base`.
-    """
-    text = raw.decode("utf-8", "surrogateescape")
-    ids: list[str] = []
-    marks: list[tuple[int, int]] = []
-    urls: list[str] = []
-    worktree = section = ""
-    for item in _CONFIG_ITEM.finditer(text, text.startswith("\ufeff")):
-        if item["section"]:
-            # [remote.origin] is an older way to write [remote "origin"].
-            name = item["section"].lower().replace(".", " ", 1)
-            section = name if item["subsection"] is None else f"{name} {item['subsection']}"
-        if not item["key"] or item["torn"] is not None or item["rest"].strip()[:1] not in ("", "#", ";"):
-            continue
-        match section, item["key"].lower():
-            case "recollect", "project":
-                ids.append(_unquoted(item["value"] or ""))
-                marks.append((item.start("key"), item.end()))
-            case "remote origin", "url":
-                urls.append(_unquoted(item["value"] or ""))
-            case "core", "worktree":
-                worktree = _unquoted(item["value"] or "")
-    good = [value for value in ids if _GIT_ID.fullmatch(value)]
-    bad = [value for value in ids if value not in good]
-    notes = tuple(f"recollect.project = {value[:60]!r} is no project id and is ignored" for value in bad)
-    remote = _remote(urls[0], base) if urls else ""
-    return _Config(text, good[-1] if good else "", remote, worktree, tuple(marks), notes)
-
-
-def _unquoted(value: str) -> str:
-    escapes = {"n": "\n", "t": "\t", "b": "\b", "\n": "", "\r\n": ""}
-    return re.sub(r'\\(\r?\n|.)|"', lambda m: escapes.get(m[1], m[1]) if m[1] else "", value.strip())
-
-
-def _remote(url: str, base: str) -> str:
-    """A remote in the one form that is compared and stored, "" when it has none.
-
-    User, password, scheme and default port fall away; the host is lower case; so is nothing else, as hosts may tell
-    paths apart by case.
-    """
-    scheme, separator, rest = url.partition("://")
-    scheme = scheme.lower()
-    if scheme == "file" and separator:
-        return _local_remote(unquote(rest[max(rest.find("/"), 0) :]))
-    if separator and "/" not in scheme:
-        try:
-            parts = urlsplit(url, allow_fragments=False)
-            host, port = parts.hostname or "", parts.port
-        except ValueError:
-            return ""
-        if scheme not in _PORTS or parts.query:
-            return ""
-        where, path = host if port in (None, _PORTS[scheme]) else f"{host}:{port}", unquote(parts.path)
-    elif found := _SCP_LIKE.fullmatch(url):
-        where, path = found[1].lower().strip("[]"), found[2]
-    else:
-        return _local_remote(os.path.join(base, url)) if url and "::" not in url else ""
-    path = "/".join(part for part in path.split("/") if part).removesuffix(".git")
-    return f"{where.rstrip('.')}/{path}" if where and path else ""
-
-
-def _local_remote(path: str) -> str:
-    real = os.path.realpath(path)
-    if not os.path.exists(real) and os.path.exists(f"{real}.git"):
-        real += ".git"
-    return "file:" + real.removesuffix("/.git")
-
-
-def _is_writable(common: str) -> bool:
-    """Whether the configuration could be written just now: git's lock is taken and given back."""
-    path = os.path.join(common, "config")
-    try:
-        _content(path)
-        os.close(os.open(f"{path}.lock", _LOCK_FLAGS, 0o600))
-        os.unlink(f"{path}.lock")
-    except OSError:
-        return False
-    return True
-
-
-def _write_id(common: str, project_id: str, *, over: str) -> str:
-    """Put the id into the configuration by git's own protocol, unless it holds another id than `over`.
-
-    Returns the id it holds afterwards, "" when it could not be written.
-    """
-    path = os.path.join(common, "config")
-    try:
-        fd = _patiently(lambda: os.open(f"{path}.lock", _LOCK_FLAGS, 0o600), seconds=_CONFIG_PATIENCE)
-    except OSError:
-        return ""
-    renamed = False
-    try:
-        with open(fd, "wb") as file:
-            # All of this is written back, so "could not be read" must not look like "empty" here.
-            held = _parse_config(_content(path), common)
-            if held.id and held.id != over:
-                return held.id
-            text = _marked(held, project_id).encode("utf-8", "surrogateescape")
-            if _parse_config(text, common).id != project_id:
-                return ""
-            file.write(text)
-            file.flush()
-            before = os.stat(path)
-            with suppress(PermissionError):
-                os.fchown(fd, before.st_uid, before.st_gid)
-            os.fchmod(fd, stat.S_IMODE(before.st_mode))
-            os.fsync(fd)
-        os.rename(f"{path}.lock", path)
-        renamed = True
-        _sync_folder(Path(common))
-    except OSError:
-        return project_id if renamed else ""
-    finally:
-        # Once renamed, a lock of that name is somebody else's.
-        if not renamed:
-            with suppress(OSError):
-                os.unlink(f"{path}.lock")
-    return project_id
-
-
-def _marked(held: _Config, project_id: str) -> str:
-    text, entry = held.text, f"project = {project_id}"
-    for start, end in reversed(held.marks):
-        text = text[:start] + entry + text[end:]
-        entry = ""
-    if held.marks:
-        return text
-    # A backslash at the end would swallow the line break after it.
-    gap = "\n\n" if text.endswith(("\\", "\\\n")) else "\n" if text and not text.endswith("\n") else ""
-    return f"{text}{gap}[recollect]\n\t{entry}\n"
