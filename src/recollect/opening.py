@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .config import Settings, home_folder, load
+from .disk import private_folder
 from .engine import Recollect
-from .engine.home import make_home
 from .engine.project import Project, Registered, resolve
 from .engine.transfer import Imported, Progress
 from .model import Origin
@@ -56,7 +56,7 @@ def open(
 
 
 def _identify(folder: Path, home: Path, settings: Settings, now: datetime) -> Project:
-    return resolve(folder, home=make_home(home), now=now, join=settings.project.join == "auto")
+    return resolve(folder, home=private_folder(home), now=now, join=settings.project.join == "auto")
 
 
 def _project_store(store: str | Store | None, identity: Project | None, settings: Settings) -> Store:
@@ -69,7 +69,7 @@ def _project_store(store: str | Store | None, identity: Project | None, settings
 def _shared_store(store: str | Store | None, home: Path, settings: Settings) -> Store:
     if store == "memory:":
         return open_store("memory:", _options(settings, None))
-    return _kept_in(make_home(home) / "global", settings)
+    return _kept_in(private_folder(home) / "global", settings)
 
 
 def _kept_in(folder: Path, settings: Settings) -> Store:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -417,9 +418,6 @@ def test_everything_beside_the_database_is_text_a_person_can_read(memory: Recoll
     assert all(text.isprintable() or "\n" in text or not text for text in texts.values())
 
 
-Opened = Callable[[], Recollect]
-
-
 def test_a_disk_that_cannot_be_written_leaves_the_backup_that_was_there(memory: Recollect, tmp_path: Path) -> None:
     """A backup that fails is no backup, and replaces none."""
     (tmp_path / "usb").mkdir()
@@ -440,3 +438,12 @@ def test_a_store_is_not_backed_up_onto_itself(memory: Recollect) -> None:
         memory.backup(path)
     assert path.stat().st_ino == inode
     assert memory.count() == 2
+
+
+def test_a_store_restored_from_itself_is_as_it_was(memory: Recollect) -> None:
+    """Or that is refused; nothing hangs and nothing is lost."""
+    before = memory.list({}), memory.audit(limit=None)
+    with suppress(recollect.RecollectError):
+        memory.restore_backup(store_file(memory))
+    assert (memory.list({}), memory.audit(limit=None)) == before
+    assert all(check.ok for check in memory.doctor())

@@ -326,9 +326,7 @@ class Recollect:
         self, *, space: SpaceName = "project", after: int = 0, limit: int | None = 100, newest_first: bool = False
     ) -> tuple[AuditEntry, ...]:
         """Who did what and when."""
-        start, most = parse_limit(after, most=_LAST), None if limit is None else parse_limit(limit)
-        if start == _LAST:
-            raise InvalidInput("after", "is beyond every entry")
+        start, most = parse_limit(after, most=2**62), None if limit is None else parse_limit(limit)
         return self._space(space).audit(after=start, limit=most, newest_first=newest_first)
 
     # --- Upkeep ----------------------------------------------------------------------------------------------------
@@ -486,7 +484,6 @@ class Recollect:
         return signing_key(self._home)
 
 
-_LAST = 2**63 - 1
 _LIVE = Condition("status", Op.IN, tuple(sorted(LIVE)))
 
 

@@ -7,22 +7,15 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..disk import private_folder
 from ..errors import BadFile
 
 KEY_BYTES = 32
 
 
-def make_home(home: Path) -> Path:
-    """The home folder, made private if it is new."""
-    if not home.is_dir():
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        home.chmod(0o700)
-    return home
-
-
 def signing_key(home: Path) -> bytes:
     """The home's key, made on first use. Whoever comes first makes it; everybody gets the same."""
-    path = make_home(home) / "key"
+    path = private_folder(home) / "key"
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:

@@ -22,13 +22,14 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
+from ..disk import private_folder, write_private
 from ..errors import NotFound, ProjectError
 from .repository import (
     GIT_ID,
@@ -43,7 +44,6 @@ from .repository import (
     locate,
     patiently,
     read_config,
-    sync_folder,
     write_id,
 )
 
@@ -536,19 +536,10 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _write(record: Registered) -> Registered:
-    """Replace a registration, durably and all at once. Only under the lock, which makes one temporary name enough."""
+    """Replace a registration, durably and all at once. Only under the lock."""
     data = {"format": _FORMAT} | asdict(record)
     del data["folder"], data["problem"]
-    _private_folder(record.folder)
-    target, temporary = record.folder / _FILE, record.folder / f"{_FILE}.new"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with open(fd, "wb") as file:
-        os.fchmod(fd, 0o600)
-        file.write(json.dumps(data, indent=2, default=datetime.isoformat).encode() + b"\n")
-        file.flush()
-        os.fsync(fd)
-    os.rename(temporary, target)
-    sync_folder(record.folder)
+    write_private(private_folder(record.folder) / _FILE, [json.dumps(data, indent=2, default=datetime.isoformat), "\n"])
     return record
 
 
@@ -558,21 +549,11 @@ def _set_aside(path: Path) -> Path:
     return path.rename(next(free for name in names if not os.path.lexists(free := path.with_name(name))))
 
 
-def _private_folder(path: Path) -> None:
-    """A folder of this user alone from the start; one that exists keeps its mode."""
-    with suppress(FileExistsError):
-        os.mkdir(path, 0o700)
-        os.chmod(path, 0o700)
-        sync_folder(path.parent)
-
-
 @contextmanager
 def _locked(home: Path) -> Iterator[None]:
     """The one lock around every change of the registry. What the disk refuses meanwhile is a `ProjectError`."""
     try:
-        home.parent.mkdir(parents=True, exist_ok=True)
-        _private_folder(home)
-        _private_folder(home / "projects")
+        private_folder(home / "projects")
         fd = os.open(home / "projects" / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             os.fchmod(fd, 0o600)

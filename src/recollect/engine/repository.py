@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
+from ..disk import sync_folder
 from ..errors import ProjectError
 
 Roots = tuple[str, ...]
@@ -57,14 +58,6 @@ def patiently(attempt: Callable[[], _T], *, seconds: float) -> _T:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.005)
-
-
-def sync_folder(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def existing(folder: Path) -> str:

@@ -5,12 +5,12 @@ Off is a small file, so that whoever is about to capture, recall or inject can s
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from ..codec import to_iso
+from ..disk import private_folder, write_private
 from ..errors import MemoryOff
 
 _NAME = "off"
@@ -39,11 +39,7 @@ class Switch:
 
     def turn_off(self, *, everywhere: bool, actor: str, now: datetime) -> None:
         """Switch off. Doing it twice changes nothing."""
-        folder = self._folder(everywhere)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(folder / _NAME, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(f"{to_iso(now)} {actor}\n")
+        write_private(private_folder(self._folder(everywhere)) / _NAME, [f"{to_iso(now)} {actor}\n"])
 
     def turn_on(self, *, everywhere: bool) -> None:
         """Switch on. Doing it twice changes nothing."""

@@ -6,12 +6,11 @@ far it is trusted) are kept as provenance, and what it brings is trusted no more
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..disk import write_private
 from ..errors import BadFile, DuplicateMemory, InvalidInput
 from ..formats.portable import Header, HeadRecord, LinkRecord, Record, read_lines, write_lines
 from ..model import (
@@ -104,20 +103,10 @@ def write_file(path: Path, lines: Iterable[str]) -> None:
     """Write lines to a private file that appears whole or not at all."""
     if not path.name or path.is_dir():
         raise BadFile(str(path), "is a folder, not a file")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
+        write_private(path, lines)
     except OSError as error:
         raise BadFile(str(path), f"could not be written ({error.strerror})") from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink()
 
 
 class _Bundle:

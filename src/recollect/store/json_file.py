@@ -6,6 +6,7 @@ it is kept as `.bak` and stands in when the main one does not parse.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -18,13 +19,14 @@ from typing import cast
 import apsw
 
 from ..codec import decode, encode, from_micros
+from ..disk import private_folder, write_private
 from ..errors import InvalidInput, RecollectError, StoreDamaged, StoreError, StoreFull, StoreInUse, StoreTooNew
 from ..model import AuditEntry, Feedback, Json, Memory, Version
 from ..policy.identity import content_hash, estimate_tokens, fingerprint, state_hash
 from .audit import Head
 from .contract import Options
 from .sqlite.connect import Connections, require_engine, translated
-from .sqlite.files import prepare, private_folder, sync_folder
+from .sqlite.files import prepare
 from .sqlite.store import SqliteStore
 from .sqlite.work import SqliteRows, read_head, write_audit, write_head
 
@@ -225,22 +227,13 @@ def _copy(path: Path, kept: Path) -> None:
 
 def _save(path: Path, text: str) -> None:
     """Replace the file in one step, keeping the one before it."""
-    unfinished = path.with_name(f".{path.name}.tmp")
     try:
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
         if path.exists():
             kept = path.with_name(f".{path.name}.bak.tmp")
             kept.unlink(missing_ok=True)
             _copy(path, kept)
             os.replace(kept, _backup_path(path))
-        os.replace(unfinished, path)
-        sync_folder(path.parent)
+        write_private(path, [text])
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         problem = f"could not be written ({error.strerror})"
-        raise (StoreFull if error.errno == 28 else StoreError)(str(path), problem) from error
+        raise (StoreFull if error.errno == errno.ENOSPC else StoreError)(str(path), problem) from error

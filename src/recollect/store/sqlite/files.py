@@ -11,6 +11,7 @@ from pathlib import Path
 
 import apsw
 
+from ...disk import private_folder, sync_folder
 from ...errors import BadFile, RecollectError, StoreDamaged, StoreError
 from ..contract import Options
 from .check import rebuild_derived
@@ -22,25 +23,6 @@ from .schema import APPLICATION_ID, MIGRATIONS, migrate, pending, verify_shape, 
 CHECKED_AT_OPEN = 4_000_000
 """A file of up to this many bytes is checked whenever it is opened, in some milliseconds; a larger one daily."""
 _DAY = 86_400
-
-
-def private_folder(folder: Path) -> None:
-    """Make a folder that only its owner can enter, whatever the umask."""
-    if folder.is_dir():
-        return
-    private_folder(folder.parent)
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-        folder.chmod(0o700)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def open_file(path: Path, options: Options) -> tuple[Connections, tuple[str, ...]]:
@@ -187,6 +169,8 @@ def backups_in(folder: Path | None) -> list[Path]:
 
 def write_backup(source: apsw.Connection, path: Path) -> None:
     """Copy a store as it is at one moment. The file is verified before it gets its name."""
+    if path.exists() and source.filename and path.samefile(source.filename):
+        raise StoreError(str(path), "is the store itself")
     with translated(str(path)):
         private_folder(path.parent)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from ...codec import encode
+from ...disk import private_folder
 from ...engine import Recollect
-from ...engine.home import make_home
 from ...errors import InvalidInput, StaleVersion
 from ...model import LinkKind, Memory
 from .display import global_ref, memory_json, show_done
@@ -62,7 +62,7 @@ def edit(
 def _edited_in_editor(memory: Recollect, found: Memory) -> Memory:
     """Let the person edit the text; what they wrote is never lost, whatever happens afterwards."""
     assert memory.home is not None
-    draft = make_home(memory.home / "run") / f"edit-{found.ref}-{os.getpid()}.md"
+    draft = private_folder(memory.home / "run") / f"edit-{found.ref}-{os.getpid()}.md"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(found.content + "\n")

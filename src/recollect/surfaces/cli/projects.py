@@ -150,9 +150,9 @@ def _home() -> Path:
     import os
 
     from ...config import home_folder
-    from ...engine.home import make_home
+    from ...disk import private_folder
 
-    return make_home(home_folder(os.environ, sys.platform))
+    return private_folder(home_folder(os.environ, sys.platform))
 
 
 def _places(each: Registered) -> str:

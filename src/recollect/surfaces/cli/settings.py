@@ -10,7 +10,7 @@ from typing import cast
 import click
 
 from ...config import Loaded, declared, home_folder, load, parse_value
-from ...engine.home import make_home
+from ...disk import private_folder
 from ...engine.transfer import write_file
 from ...errors import ConfigError
 from ...model import Json
@@ -124,7 +124,7 @@ def _edit_config(key: str, value: object) -> Path:
     """Change one key of the file, and leave the file alone if what comes out is not valid."""
     import tomlkit
 
-    home = make_home(home_folder(os.environ, sys.platform))
+    home = private_folder(home_folder(os.environ, sys.platform))
     path = home / "config.toml"
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
