@@ -266,14 +266,15 @@ def test_both_sides_of_a_fork_may_write(tmp_path: Path) -> None:
 def test_a_child_that_was_forked_while_somebody_waited_keeps_no_lock(tmp_path: Path, store: Store) -> None:
     """What the child inherited of a lock that was being waited for does not hold up the others."""
     signal_file = tmp_path / "signal"
-    with workers(["hold", store.url], ["fork-while-waiting", store.url, signal_file]) as [holder, forking]:
+    with workers(["hold", store.url]) as [holder]:
         assert line(holder) == "ready"
-        while not signal_file.exists():
-            assert forking.poll() is None, forking.communicate()
-            time.sleep(0.01)
-        tell(holder)
-        line(holder)
-        assert line(forking) == "stored"
+        with workers(["fork-while-waiting", store.url, signal_file]) as [forking]:
+            while not signal_file.exists():
+                assert forking.poll() is None, forking.communicate()
+                time.sleep(0.01)
+            tell(holder)
+            line(holder)
+            assert line(forking) == "stored"
     assert sorted(contents(store.query())) == ["had to wait", "right after", "the slow one"]
 
 

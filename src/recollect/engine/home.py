@@ -41,6 +41,6 @@ def _read_key(path: Path) -> bytes:
 
 def loose_files(home: Path) -> Iterator[Path]:
     """Files and folders under the home that somebody other than the owner can read or enter."""
-    for path in (home, *home.rglob("*")):
+    for path in (home, *home.rglob("*")) if home.exists() else ():
         if not path.is_symlink() and stat.S_IMODE(path.stat().st_mode) & 0o077:
             yield path

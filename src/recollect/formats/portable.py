@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,7 +25,7 @@ from typing import Any, TypeAlias
 from ..codec import canonical, decode, encode, to_iso
 from ..errors import BadFile, InvalidInput
 from ..model import BETWEEN_MEMORIES, Feedback, Json, LinkKind, Memory, Uid, Version
-from ..policy.admit import check_text, share
+from ..policy.admit import check_text, check_uid, share
 
 FORMAT = "recollect"
 VERSION = 1
@@ -130,7 +131,7 @@ def _parse(raw: bytes, name: str, number: int) -> dict[str, Any]:
     if len(raw) > LINE_LIMIT:
         raise BadFile(name, f"a line of more than {LINE_LIMIT:,} bytes", line=number)
     try:
-        data = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        data = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise BadFile(name, f"is not JSON ({error})", line=number) from error
     if not isinstance(data, dict):
@@ -140,6 +141,11 @@ def _parse(raw: bytes, name: str, number: int) -> dict[str, Any]:
 
 def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is not a number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_constant(text)
 
 
 def _header(data: dict[str, Any]) -> Header:
@@ -183,6 +189,8 @@ def _link(data: dict[str, Any]) -> LinkRecord:
     ends = {"memory": data.pop("from", None), "target": data.pop("to", None)}
     record = decode(LinkRecord, {**data, **ends}, "link")
     check_text("link", record.memory + record.target + record.made_by, LINE_LIMIT)
+    for end in (record.memory, record.target):
+        check_uid(end)
     if record.kind not in BETWEEN_MEMORIES or record.memory == record.target:
         raise InvalidInput("link", f"a {record.kind} link cannot lead there")
     return replace(record, weight=share("weight", record.weight))

@@ -181,8 +181,7 @@ def adopted(memory: Memory, *, limits: Limits, now: datetime) -> Memory:
     Its words come in by the same door as any others. What it claims about itself stays readable as provenance; it is
     trusted as far as an import is, at most, and has yet to prove itself.
     """
-    if not _UID.fullmatch(memory.uid):
-        raise InvalidInput("uid", f"{memory.uid[:64]!r} is not a uid")
+    check_uid(memory.uid)
     carried = {name: getattr(memory, name) for name in _CARRIED}
     draft = admit(Draft(**carried, importance=memory.importance), limits)
     fresh = compose(draft, uid=memory.uid, origin=Origin.IMPORTED, now=now)
@@ -199,6 +198,12 @@ def adopted(memory: Memory, *, limits: Limits, now: datetime) -> Memory:
     )
 
 
+def check_uid(uid: str) -> None:
+    """Refuse what cannot be the uid of a memory."""
+    if not _UID.fullmatch(uid):
+        raise InvalidInput("uid", f"{uid[:64]!r} is not a uid")
+
+
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ADOPTED_STATUS = {Status.CONFIRMED: Status.CANDIDATE, Status.PINNED: Status.CANDIDATE}
 
@@ -206,7 +211,8 @@ _ADOPTED_STATUS = {Status.CONFIRMED: Status.CANDIDATE, Status.PINNED: Status.CAN
 def check_stored(memory: Memory) -> Memory:
     """A memory from a file of our own, as it is, if it is one that this door could have let in."""
     held = conform(Memory, memory)
-    if not _UID.fullmatch(held.uid) or held.id < 0 or held.version < 1:
+    check_uid(held.uid)
+    if held.id < 0 or held.version < 1:
         raise InvalidInput("uid", f"{held.uid[:64]!r} with id {held.id} and version {held.version} was never stored")
     for name in ("importance", "confidence", "trust"):
         share(name, getattr(held, name))
