@@ -194,6 +194,8 @@ class Connections:
             with self._gate:
                 self._in_use -= 1
                 self._gate.notify_all()
+                if self._closed and self._in_use == 0:
+                    self._close_connections()
 
     def connect(self) -> apsw.Connection:
         """A new connection, set up."""
@@ -223,15 +225,14 @@ class Connections:
         except apsw.Error:
             connection.close()
             raise
-        if self._closed:
-            connection.close()
-        else:
-            self._idle.append(connection)
+        self._idle.append(connection)
 
     def close(self) -> None:
-        """Close every connection; one that is in use closes when its block ends."""
-        self._closed = True
-        self._close_connections()
+        """Close every connection; while one is in use, when that use ends."""
+        with self._alone, self._gate:
+            self._closed = True
+            if self._in_use == 0:
+                self._close_connections()
 
     def _close_connections(self) -> None:
         while self._idle:
@@ -288,17 +289,19 @@ def translated(where: str) -> Iterator[None]:
         raise StoreReadOnly(where, f"cannot be opened ({error.strerror})") from error
     except OSError as error:
         raise StoreError(where, f"cannot be used ({error.strerror})") from error
-    except apsw.ThreadingViolationError as error:  # pragma: no cover - a defect here, not a state of the store
-        raise AssertionError("two threads used one connection") from error
+    except apsw.ConnectionClosedError as error:
+        raise StoreError(where, "is closed") from error
 
 
 _FORK_PATIENCE = 1.0
 _OPEN: weakref.WeakSet[Connections] = weakref.WeakSet()
 _INHERITED: list[apsw.Connection | None] = []
+_FORKING = threading.Lock()
 _AT_FORK: list[Connections] = []
 
 
 def _before_fork() -> None:
+    _FORKING.acquire()
     _AT_FORK[:] = _OPEN
     for each in _AT_FORK:
         each.before_fork()
@@ -308,12 +311,14 @@ def _after_fork() -> None:
     for each in _AT_FORK:
         each.after_fork()
     _AT_FORK.clear()
+    _FORKING.release()
 
 
 def _in_child() -> None:
     for each in _AT_FORK:
         each.begin_in_child()
     _AT_FORK.clear()
+    _FORKING.release()
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
