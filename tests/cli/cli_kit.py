@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,14 +62,16 @@ class Cli:
         assert (done.status, done.err) == (0, ""), done
         return done
 
-    def process(self, *words: str | bytes, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+    def process(
+        self, *words: str | bytes, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
         """Run a command in a process of its own, as a shell does."""
         return subprocess.run(
             [sys.executable, "-m", "recollect", *words],
             cwd=self.folder,
             input=stdin,
             capture_output=True,
-            env=surroundings(**env),
+            env=surroundings(**(env or {})),
             check=False,
             timeout=60,
         )

@@ -156,6 +156,7 @@ def fork(path: str, ledger: str, rounds: str) -> None:
             os.write(book, f"{add(store, f'{name} {n}').uid}\n".encode())
 
     if child == 0:
+        signal.alarm(60)  # it must not outlive the test, whatever becomes of its parent
         write_some("child beside the parent")
         os.write(to_parent, b".")
         os.read(from_parent, 1)
@@ -183,6 +184,9 @@ def fork_while_waiting(path: str, holder: str) -> None:
     time.sleep(0.1)
     child = os.fork()
     if child == 0:
+        signal.alarm(60)  # it must not outlive the test, whatever becomes of its parent
+        for stream in (0, 1, 2):
+            os.close(stream)
         signal.pause()
     try:
         Path(holder).write_text("go\n")

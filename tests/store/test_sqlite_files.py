@@ -30,6 +30,7 @@ from store_kit import (
     everything,
     faults,
     found,
+    memory,
 )
 
 from recollect.errors import RecollectError, StoreDamaged, StoreError, StoreFull, StoreInUse, StoreTooNew, Unsupported
@@ -43,6 +44,7 @@ from recollect.model import (
     LinkKind,
     Mark,
     MemoryId,
+    Put,
     Rate,
     Regroup,
     Revise,
@@ -51,7 +53,7 @@ from recollect.model import (
     Weigh,
 )
 from recollect.policy.identity import content_hash, fingerprint
-from recollect.store import Options, Store, open_store
+from recollect.store import Options, Store, open_store, salvaged
 from recollect.store.sqlite import SqliteStore, files
 from recollect.store.sqlite.connect import Connections, require_engine
 from recollect.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SHAPE, shape_of
@@ -506,6 +508,32 @@ def test_what_was_stored_after_a_backup_stood_in_is_not_undone(tmp_path: Path, m
     second = SQLITE.open(tmp_path / "space", Options(backups=kept))
     assert found(second, "first") == ["Stored by the first"]
     second.close()
+
+
+def test_what_is_whole_in_a_damaged_file_is_read(tmp_path: Path) -> None:
+    """Salvaging gives every memory that is still whole, and says of each that is not."""
+    store = SQLITE.open(tmp_path)
+    fill(store)
+    stored = store.query(limit=None)
+    store.close()
+    path = tmp_path / "memory.db"
+    assert sorted(each.uid for each in salvaged(path) if each) == sorted(each.uid for each in stored)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("UPDATE memories SET content = 'forged' WHERE id = 1")
+        connection.execute("UPDATE memories SET kind = 'novel' WHERE id = 2")
+    found_again = list(salvaged(path))
+    assert [each.id for each in found_again if each] == [3]
+    assert found_again.count(None) == 2
+
+
+@pytest.mark.timeout(20)
+def test_salvaging_takes_no_longer_for_ids_that_lie_far_apart(tmp_path: Path) -> None:
+    """A memory that came in with a high id does not make all the numbers below it be asked for."""
+    store = SQLITE.open(tmp_path)
+    add(store, "an ordinary one")
+    apply(store, Put(memory=memory("one with a high id", id=MemoryId(2**40))))
+    store.close()
+    assert sorted(each.id for each in salvaged(tmp_path / "memory.db") if each) == [1, 2**40]
 
 
 # --- How a file is used --------------------------------------------------------------------------------------------

@@ -252,11 +252,13 @@ class Recollect:
         files: Iterable[str] = (),
         session: str | None = None,
         task: str | None = None,
+        space: SpaceName | None = None,
     ) -> Recall:
-        """The live memories that answer a question best, from the project and the global space, with reasons."""
+        """The live memories that answer a question best, with reasons; from both spaces unless one is named."""
         named = clean_tags(_texts("tags", tags), self._parts.limits)
         where = _narrowed(kinds, named, files)
-        return recall.recall(self._parts, query, where=where, limit=limit, session=session, task=task)
+        chosen = None if space is None else _space_name(space)
+        return recall.recall(self._parts, query, where=where, limit=limit, session=session, task=task, space=chosen)
 
     def search(
         self,
@@ -266,6 +268,7 @@ class Recollect:
         limit: int | None = None,
         session: str | None = None,
         task: str | None = None,
+        space: SpaceName | None = None,
     ) -> Recall:
         """Like `recall`, over archived and superseded memories too, narrowed by any filter."""
         return recall.recall(
@@ -275,6 +278,7 @@ class Recollect:
             limit=limit,
             session=session,
             task=task,
+            space=None if space is None else _space_name(space),
             statuses=recall.FOUND_BY_SEARCH,
         )
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ..errors import InvalidText
 from ..model import LIVE, Condition, Op, Recall, Status, Where
 from ..policy.query import parse_limit, query_words, telling_words
 from ..policy.rank import PROFILES, Asking, pooled, rank
-from ..store import Store
-from .parts import Parts
+from .parts import Parts, SpaceName
 
 POOL = 5
 """How many candidates are ranked for each result asked for: the ranking may reorder what the words found."""
@@ -27,9 +24,10 @@ def recall(
     limit: int | None,
     session: str | None,
     task: str | None,
+    space: SpaceName | None,
     statuses: frozenset[Status] = LIVE,
 ) -> Recall:
-    """The memories that answer a question best, from the project and the global space."""
+    """The memories that answer a question best, from one space or from the project and the global one."""
     if not isinstance(query, str):
         raise InvalidText("query", f"expected text, not {type(query).__name__}")
     settings = parts.settings.recall
@@ -45,7 +43,7 @@ def recall(
     allowed = (*where, _standing(statuses), _reach(session, task))
     found = [
         store.search(words, where=allowed, limit=pool, postings=settings.postings)
-        for store in _distinct(parts.project(), parts.shared())
+        for store in ((parts.project(), parts.shared()) if space is None else (parts.store(space),))
     ]
     asking = Asking(parts.clock(), pooled(each.statistics for each in found))
     matches = [match for each in found for match in each.matches]
@@ -63,7 +61,3 @@ def _reach(session: str | None, task: str | None) -> Condition:
     """A passing memory is for its own session or task and nobody else."""
     own = (f"session:{session}" if session else "", f"task:{task}" if task else "")
     return Condition("owner", Op.IN, tuple(dict.fromkeys(("", *own))))
-
-
-def _distinct(*stores: Store) -> Iterable[Store]:
-    return {id(store): store for store in stores}.values()

@@ -10,9 +10,10 @@ r"""Secrets and personal data out of text, before it is hashed, logged, embedded
 Where two known shapes overlap, their union is masked under the name of the more specific one; the later sorts never
 touch what an earlier one claimed.
 
-Every rule is tried only where a fixed *anchor* stands, so ordinary text costs little more than substring searches, and
-every pattern is either bounded or possessive, so hostile text costs linear time. Not here: reading files, ignore lists,
-or deciding what becomes of a text with findings.
+Every rule is tried only where a fixed *anchor* stands, so ordinary text costs little more than substring searches. In
+every pattern a repetition is bounded, possessive, or such that giving back what it took leads nowhere, so hostile text
+costs linear time. Possessive quantifiers stand on single characters and classes alone: Python before 3.11.5 gets them
+wrong on groups (gh-106052). Not here: reading files, ignore lists, or deciding what becomes of a text with findings.
 """
 
 from __future__ import annotations
@@ -112,23 +113,37 @@ class _Rule:
 
 def _scan(text: str) -> list[Finding]:
     """The findings of one pass over `text`, in order; none touches a placeholder."""
+    if len(text) < 15 and _compiled(_SHORT_NAME).fullmatch(text):
+        return []
+    shaped = _phrases(text)
+    others = _numbers(text)
+    if "@" in text:
+        others = [*_emails(text), *others]
+    long = [chunk for chunk in text.split() if len(chunk) > 17]
+    if long:
+        shaped += _tokens(text, "\n".join(long))
+        others += _random_tokens(text, long)
+    return _apart(text, shaped, others) if shaped or others else []
+
+
+def _apart(text: str, shaped: list[Finding], others: list[Finding]) -> list[Finding]:
+    """`shaped` where they overlap united, and those of `others` that touch none before them."""
     taken = bytearray(len(text))
     for found in _compiled(_PLACEHOLDER).finditer(text) if "[redacted:" in text else ():
         _take(taken, *found.span())
-    long = [chunk for chunk in text.split() if len(chunk) > 17]
-    shaped = [found for found in _shaped(text, long) if taken.find(1, found.start, found.end) < 0]
-    findings = _united(shaped)
+    findings = _united(finding for finding in shaped if taken.find(1, finding.start, finding.end) < 0)
     for finding in findings:
         _take(taken, finding.start, finding.end)
-    for finder in (_emails(text), _numbers(text), _random_tokens(text, long)):
-        for finding in finder:
-            if taken.find(1, finding.start, finding.end) < 0:
-                _take(taken, finding.start, finding.end)
-                findings.append(finding)
+    for finding in others:
+        if taken.find(1, finding.start, finding.end) < 0:
+            _take(taken, finding.start, finding.end)
+            findings.append(finding)
     findings.sort(key=lambda finding: finding.start)
     return findings
 
 
+# A tag or a file name: what every rule asks for is a sign that is not here, or more characters.
+_SHORT_NAME = r"[A-Za-z0-9_./-]*+"
 _PLACEHOLDER = r"\[redacted:[a-z][a-z-]{1,39}\]"
 
 
@@ -136,29 +151,35 @@ def _take(taken: bytearray, start: int, end: int) -> None:
     taken[start:end] = b"\1" * (end - start)
 
 
-def _shaped(text: str, long: list[str]) -> Iterator[Finding]:
-    """What the rule tables find; spans may overlap."""
-    haystack = "\n".join(long)
-    for anchor, rules in _TOKENS_BY_ANCHOR.items():
-        if anchor in haystack:
-            for rule in rules:
-                yield from _at(anchor, rule, text, text)
+def _tokens(text: str, haystack: str) -> list[Finding]:
+    """What the rules of `_TOKENS` find in `text`, whose long words are `haystack`; spans may overlap."""
+    found: list[Finding] = []
+    for anchor, rules in _standing(_TOKENS_BY_SIGN, haystack):
+        for rule in rules:
+            found += _at(anchor, rule, text, text)
+    return found
+
+
+def _phrases(text: str) -> list[Finding]:
+    """What the rules of `_PHRASES` find; spans may overlap."""
+    found: list[Finding] = []
     folded = _folded(text)
-    for anchor, rules in _PHRASES_BY_ANCHOR.items():
-        if anchor in folded:
-            for rule in rules:
-                yield from _at(anchor, rule, text, folded)
-    yield from _said_before(text, folded)
+    standing = _standing(_PHRASES_BY_SIGN, folded)
+    for anchor, rules in standing:
+        for rule in rules:
+            found += _at(anchor, rule, text, folded)
+    if standing:  # what a value is called holds an anchor
+        found += _said_before(text, folded)
+    return found
 
 
 def _at(anchor: str, rule: _Rule, text: str, haystack: str) -> Iterator[Finding]:
     """What `rule` finds where `anchor` stands in `haystack`, which is `text` or its folded form."""
-    pattern = _compiled(rule.pattern)
-    group = "value" if "value" in pattern.groupindex else 0
+    match, group = _matcher(rule.pattern)
     at = haystack.find(anchor, rule.back)
     while at >= 0:
         resume = at + 1
-        found = pattern.match(text, at - rule.back)
+        found = match(text, at - rule.back)
         if found is not None:
             start, end = found.span(group)
             accepted = rule.accept is None or rule.accept(found)
@@ -183,13 +204,25 @@ def _united(found: Iterable[Finding]) -> list[Finding]:
     return united
 
 
-def _by_anchor(rules: Iterable[_Rule]) -> dict[str, list[_Rule]]:
-    """Each anchor once, with the rules to try there."""
-    grouped: dict[str, list[_Rule]] = {}
+_Anchored = tuple[str, list[_Rule]]  # an anchor, and the rules to try where it stands
+
+
+def _by_sign(rules: Iterable[_Rule]) -> dict[str, list[_Anchored]]:
+    """Each anchor once, under a sign that it holds; most texts lack most signs, and so need not be searched for most
+    anchors."""
+    by_anchor: dict[str, list[_Rule]] = {}
     for rule in rules:
         for anchor in rule.anchors:
-            grouped.setdefault(anchor, []).append(rule)
-    return grouped
+            by_anchor.setdefault(anchor, []).append(rule)
+    by_sign: dict[str, list[_Anchored]] = {}
+    for anchor, tried in by_anchor.items():
+        sign = next((sign for sign in '$~?&="/:._- ' if sign in anchor), "")  # the rare ones first
+        by_sign.setdefault(sign, []).append((anchor, tried))
+    return by_sign
+
+
+def _standing(by_sign: dict[str, list[_Anchored]], haystack: str) -> list[_Anchored]:
+    return [each for sign, group in by_sign.items() if sign in haystack for each in group if each[0] in haystack]
 
 
 def _folded(text: str) -> str:
@@ -200,6 +233,13 @@ def _folded(text: str) -> str:
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
+
+
+@cache
+def _matcher(pattern: str) -> tuple[Callable[[str, int], re.Match[str] | None], int]:
+    """How to match `pattern` at a place, and which of its groups is the secret."""
+    compiled = _compiled(pattern)
+    return compiled.match, compiled.groupindex.get("value", 0)
 
 
 # --- does a value look like a secret? ---------------------------------------------------------------------------------
@@ -272,12 +312,14 @@ def _entropy(token: str) -> float:
 
 def _is_random(token: str, *, least: int = 21, bits: float = 4.0) -> bool:
     """At least `least` characters of two classes or more, over `bits` of entropy, and not made of words."""
-    if len(token) < least:
+    if len(token) < least or not _is_diverse(token) or _entropy(token) <= bits:
         return False
-    digits, lower, upper = _has_digit(token), token != token.upper(), token != token.lower()
-    if digits + lower + upper < 2 or _entropy(token) <= bits:
-        return False
-    return (digits or _is_jumbled(token, every=8)) and not _is_wordy(token)
+    return (_has_digit(token) or _is_jumbled(token, every=8)) and not _is_wordy(token)
+
+
+def _is_diverse(value: str) -> bool:
+    """Characters of two classes or more: digits, small letters, capitals."""
+    return (value != value.upper()) + (value != value.lower()) + _has_digit(value) > 1
 
 
 def _is_jumbled(value: str, *, every: int) -> bool:
@@ -322,7 +364,7 @@ def _is_mixed(value: str) -> bool:
 
 def _is_key(value: str) -> bool:
     """Whether `value`, said to be a key, token or secret, looks like one and not like the name of one."""
-    if len(value) < 8 or _is_template(value) or _compiled(_NAME).fullmatch(value):
+    if len(value) < 8 or not _is_diverse(value) or _is_template(value) or _compiled(_NAME).fullmatch(value):
         return False
     return _is_mixed(value) or _is_random(value, least=12, bits=3.0)
 
@@ -421,12 +463,15 @@ _TOKENS = (
 
 # --- values that the words around them give away ----------------------------------------------------------------------
 
+_TO_DASHES = r"[^-]*+(?:-{1,4}+(?!-)[^-]*+)*"  # as far as the next five dashes
+_BREAKS = r"\s*+(?:\\[nr]\s*+)*"  # white space, escaped or not
 _PRIVATE_KEY = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?P<body>[^-]*+(?:-(?!----)[^-]*+)*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?P<body>{_TO_DASHES}-----END [A-Z0-9 ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----"
     # Cut off before its end: header lines, whole base64 lines, and what is left of the last one.
-    r"|(?:\s|\\[nr])*+(?:[A-Z][A-Za-z-]{2,30}: [^\n]{0,200}\n\s*+){0,6}"
-    r"[A-Za-z0-9+/=]{12,}+(?:(?:\s|\\[nr])++[A-Za-z0-9+/=]{32,}+)*+(?:(?:\s|\\[nr])++[A-Za-z0-9+/=]++(?=\W*\Z))?+)"
+    rf"|{_BREAKS}(?:[A-Z][A-Za-z-]{{2,30}}: [^\n]{{0,200}}\n\s*+){{0,6}}[A-Za-z0-9+/=]{{12,}}+"
+    rf"(?:(?:\s|\\[nr]){_BREAKS}[A-Za-z0-9+/=]{{32,}}+)*"
+    rf"(?:(?:\s|\\[nr]){_BREAKS}[A-Za-z0-9+/=]++(?=\W*\Z))?)"
 )
 
 
@@ -469,7 +514,7 @@ _ASSIGN = (
 # "the password for staging was changed to …", or, without a verb, "with password …". The last word of "changed from …
 # to …" is reached in the second pass.
 _VERB = (
-    r"(?P<sep>(?:\s(?:for|to|of|on|in|at|used)\s[^\n.:;=?!]{1,40}?)?(?:\s\([^()\n]{1,30}\))?"
+    r"(?P<sep>(?:\s(?:for|to|of|on|in|at|used)\s[^\n.:;=?!]{1,40}?(?=[\s'’:→–—是为為は-]))?(?:\s\([^()\n]{1,30}\))?"
     r"(?:(?:\s(?:is|was|are|to|ist|lautet|est|es|(?:should|must|will) be|has been)|['’]s)(?:\s(?:now|still|just|always"
     r"|currently|temporarily|simply|actually|also|set|changed|reset|rotated|updated|equal|to|from"
     r"|from \[redacted:password\] to)){0,3}:?\s|\s?:\s|\s?(?:→|->|–|—)\s?|是|为|為|は)|\s)[ \t]{0,2}"
@@ -478,8 +523,8 @@ _VERB = (
 # the next query parameter. Nothing may follow it: a pattern that fails after a long run is tried again inside it.
 _CORE = r"[!#$%+\-/-9=@-Z^_a-z~\u00a1-\u00ff]"
 _VALUE = (
-    rf"(?P<quote>\\?[\"'`]|\*\*)?(?P<value>(?(quote)(?:(?!(?P=quote)|\\)[^\n])++"
-    rf"|{_CORE}++(?:(?:[.:?*…]++|&(?!\w{{1,40}}=)){_CORE}++)*+))"
+    r"(?P<quote>\\?[\"'`]|\*\*)?(?P<value>(?(quote)(?!(?P=quote))[^\\\n]+?(?=(?P=quote)|[\\\n]|\Z)"
+    rf"|{_CORE}++(?:(?:[.:?*…]++|&(?!\w{{1,40}}=)){_CORE}++)*))"
 )
 _PASSWORD = (
     r"(?P<key>(?i:pass(?:words?|wd|phrase|code|wort)?|pwd?|contraseña|kennwort|mot de passe|пароль|senha)"
@@ -525,16 +570,17 @@ _TERM = (
 def _is_assigned_secret(found: re.Match[str]) -> bool:
     """A key, token or secret that is set, or said, to a value."""
     key, value = found["key"], found["value"]
+    word = key == "SECRET" and found["sep"] == "=" and len(value) > 7 and value.isalpha() and value.islower()
+    if " " in value or not (word or _is_key(value)):
+        return False
     stem = found.string[max(0, found.start("key") - 14) : found.start("key")].lower().rstrip(" _-.")
-    if " " in value or _compiled(_TERM).fullmatch(value) or _is_code(found) or stem.endswith(_HARMLESS_STEMS):
+    if _compiled(_TERM).fullmatch(value) or _is_code(found) or stem.endswith(_HARMLESS_STEMS):
         return False
     if key.lower() == "key" and not stem.endswith(_KEY_STEMS):
-        return _is_key(value) and _is_random(value, least=16, bits=3.0)
+        return _is_random(value, least=16, bits=3.0)
     if found["sep"].isspace():  # "token abc…", with nothing between them that says so
-        return _is_key(value) and len(value) > 11 and (not _is_wordy(value) or (len(value) > 31 and _is_mixed(value)))
-    if key == "SECRET" and found["sep"] == "=" and len(value) > 7 and value.isalpha() and value.islower():
-        return not _is_template(value)
-    return _is_key(value)
+        return len(value) > 11 and (not _is_wordy(value) or (len(value) > 31 and _is_mixed(value)))
+    return not word or not _is_template(value)
 
 
 def _is_password(found: re.Match[str]) -> bool:
@@ -645,10 +691,10 @@ _PARAMETER = (
     r"[?&](?:amp;)?(?i:[\w.-]{0,30}?(?P<sure>token|secret|password|passwd|pwd|sig|signature|api[_-]?key)"
     r"|[\w.-]{0,30}?(?:key|auth|code|credential|session|sid|jwt))=(?P<value>[^\s&#\"'`<>()\[\]]{6,}+)"
 )
-_BEARER = r"(?i:bearer) {1,4}(?P<value>[A-Za-z0-9_~+/=-]{4,}+(?:\.[A-Za-z0-9_~+/=-]++)*+)"
+_BEARER = r"(?i:bearer) {1,4}(?P<value>[A-Za-z0-9_~+/=-]{4,}+(?:\.[A-Za-z0-9_~+/=-]++)*)"
 _HEADER = (
     r"(?i:authorization)[\"']?\s?[:=]\s?[\"']?(?:[A-Za-z]{3,12}\s)?(?P<value>[A-Za-z0-9_~+/=-]{8,}+"
-    r"(?:\.[A-Za-z0-9_~+/=-]++)*+)"
+    r"(?:\.[A-Za-z0-9_~+/=-]++)*)"
 )
 _AWS_SECRET = r"(?i:aws|secret)[^\n]{0,60}?(?<![A-Za-z0-9/+])(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 _CURL_USER = r"(?i:curl)(?:\s[^\n]{0,200}?)?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,64}:(?P<value>[^\s\"'$]{1,128})"
@@ -686,8 +732,8 @@ _PHRASES = (
     _Rule("secret", _SECRET_ANCHORS, _SECRET + _VERB + _VALUE, _is_assigned_secret),
 )
 
-_TOKENS_BY_ANCHOR = _by_anchor(_TOKENS)
-_PHRASES_BY_ANCHOR = _by_anchor(_PHRASES)
+_TOKENS_BY_SIGN = _by_sign(_TOKENS)
+_PHRASES_BY_SIGN = _by_sign(_PHRASES)
 # The tables run from the most specific kind to the most general.
 _RANKS = {kind: place for place, kind in enumerate(dict.fromkeys(rule.kind for rule in (*_TOKENS, *_PHRASES)))}
 
@@ -740,7 +786,7 @@ def _is_login(text: str, start: int) -> bool:
 
 
 # Patterns start with a digit or a sign, which lets the search skip everything else; the look-behind comes second.
-_MANY_DIGITS = r"[0-9](?:(?: ?[0-9]){9}|(?:-?[0-9]){14}|[0-9]{7,11}:)"
+_MANY_DIGITS = r"[0-9](?=[0-9 -]{7})(?:(?: ?[0-9]){9}|(?:-?[0-9]){14}|[0-9]{7,11}:)"
 _TELEGRAM = r"[0-9](?<![0-9].)[0-9]{7,11}:[A-Za-z0-9_-]{34,}+"
 _CARD = (
     r"[2-6](?<![\w.+-].)(?:[0-9]{14,15}|[0-9]{3}(?P<gap>[ -])[0-9]{4}(?P=gap)[0-9]{4}(?P=gap)[0-9]{4}"
@@ -754,12 +800,14 @@ _PHONE = r"\+(?<![\w+.)\]].)(?![0-9]{4}-[0-9]{2}-)[1-9](?:[ /-]?\(?[0-9]{1,4}\)?
 _IBAN = r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])"
 
 
-def _numbers(text: str) -> Iterator[Finding]:
+def _numbers(text: str) -> list[Finding]:
     rules = _LONG_NUMBERS if _compiled(_MANY_DIGITS).search(text) else ()
-    for kind, pattern, accept in (*rules, ("phone-number", _PHONE, _is_phone)):
-        for found in _compiled(pattern).finditer(text):
-            if accept(found):
-                yield Finding(kind, *found.span())
+    if "+" in text:
+        rules = *rules, ("phone-number", _PHONE, _is_phone)
+    found: list[Finding] = []
+    for kind, pattern, accept in rules:
+        found += [Finding(kind, *each.span()) for each in _compiled(pattern).finditer(text) if accept(each)]
+    return found
 
 
 def _is_bot_token(found: re.Match[str]) -> bool:
@@ -806,7 +854,7 @@ _PUBLIC_LABEL = (
     r"(?i:integrity|content-?hash|checksum|digest|fingerprint|etag|nonce|public[ _-]?key|sha-?(?:1|256|384|512)|h1|md5)"
     r"[\"'`]?\s?[:=]?\s?[\"'`]?\Z|(?i:id\\?[\"'`]?\s?:|(?<!sess)(?<!session)(?<!session_)id\s?=)\s?\\?[\"'`]?\Z|;base64,\Z"
 )
-_PUBLIC_BLOCK = r"-----BEGIN (?![A-Z0-9 ]{0,40}PRIVATE)[A-Z0-9 ]{3,40}-----[^-]*+(?:-(?!----)[^-]*+)*+-----END"
+_PUBLIC_BLOCK = rf"-----BEGIN (?![A-Z0-9 ]{{0,40}}PRIVATE)[A-Z0-9 ]{{3,40}}-----{_TO_DASHES}-----END"
 
 
 def _random_tokens(text: str, long: list[str]) -> Iterator[Finding]:
@@ -817,7 +865,7 @@ def _random_tokens(text: str, long: list[str]) -> Iterator[Finding]:
     for chunk in long:
         start = text.find(chunk, at)
         at = start + len(chunk)
-        if len(chunk) < 21 or public[start]:
+        if len(chunk) < 21 or public[start] or not _is_diverse(chunk):
             continue
         for found in _compiled(r"[A-Za-z0-9+/_-]{21,}+={0,2}").finditer(text, start, at):
             for begin, end in _random_parts(found):

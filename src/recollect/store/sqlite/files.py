@@ -95,11 +95,13 @@ def _check(connection: apsw.Connection, path: Path) -> None:
     """Refuse what is not ours or newer; look for damage where that is due."""
     _refuse_foreign(connection, str(path))
     pending(connection, str(path))
-    if _due(path):
+    mark = path.with_name(path.name + "-checked")
+    large = path.stat().st_size > CHECKED_AT_OPEN
+    if not large or _older_than_a_day(mark):
         _quick_check(connection, str(path))
-        mark = _checked_mark(path)
-        mark.touch(mode=0o600)
-        mark.chmod(0o600)
+        if large:
+            mark.touch(mode=0o600)
+            mark.chmod(0o600)
 
 
 def _refuse_foreign(connection: apsw.Connection, where: str) -> None:
@@ -109,15 +111,9 @@ def _refuse_foreign(connection: apsw.Connection, where: str) -> None:
         raise StoreError(where, "is a database of another program", hint="Nothing of it was changed.")
 
 
-def _checked_mark(path: Path) -> Path:
-    return path.with_name(path.name + "-checked")
-
-
-def _due(path: Path) -> bool:
-    if path.stat().st_size <= CHECKED_AT_OPEN:
-        return True
+def _older_than_a_day(mark: Path) -> bool:
     with suppress(FileNotFoundError):
-        return time.time() - _checked_mark(path).stat().st_mtime > _DAY
+        return time.time() - mark.stat().st_mtime > _DAY
     return True
 
 

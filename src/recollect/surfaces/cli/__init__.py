@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if given in (["--version"], ["-V"]):
         from ...version import __version__
 
-        print(f"recollect {__version__}")
+        with suppress(BrokenPipeError):
+            print(f"recollect {__version__}", flush=True)
+        _silence_output()
         sys.exit(0)
     _speak_utf8()
     sys.exit(_run(given))
@@ -51,30 +54,57 @@ def _run(arguments: list[str]) -> int:
 
     import click
 
-    from .app import app
     from .terminal import report
 
+    as_json = "--json" in arguments[: arguments.index("--") if "--" in arguments else None]
     try:
-        status: object = app.main(arguments, prog_name="recollect", standalone_mode=False)
+        status = _invoke(arguments)
+        sys.stdout.flush()
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except click.ClickException as error:
-        error.show()
+        if as_json:
+            report(error, as_json=True)
+        else:
+            error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         print("Interrupted.", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader has gone, as after `| head`; Python must not complain once more when it closes the stream.
-        sys.stderr.close()
-        return 0
+        return 0  # the reader has gone, as after `| head`
     except RecollectError as error:
-        report(error, as_json="--json" in arguments)
+        report(error, as_json=as_json)
         return exit_code(error)
     except Exception as error:
-        report(error, as_json="--json" in arguments)
+        report(error, as_json=as_json)
         return 1
+    finally:
+        _silence_output()
+    return status
+
+
+def _invoke(arguments: list[str]) -> int:
+    import os
+
+    from .app import app
+
+    if "_RECOLLECT_COMPLETE" in os.environ:
+        app.main(arguments, prog_name="recollect")
+    # Not `app.main`, which turns a reader that has gone into a failure.
+    with app.make_context("recollect", list(arguments)) as context:
+        status: object = app.invoke(context)
     return status if isinstance(status, int) else 0
+
+
+def _silence_output() -> None:
+    """Give out what is left; where that cannot be, Python must not complain once more when it closes the stream."""
+    import os
+
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def exit_code(error: RecollectError) -> int:

@@ -6,6 +6,7 @@ import click
 
 from ...version import __version__
 from . import changing, checks, memories, projects, settings, tour, upkeep
+from .terminal import Terminal
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -24,7 +25,7 @@ def app(context: click.Context, project: str | None, as_json: bool) -> None:
 
     Exit status: 0 done; 1 a check found something; 2 wrong command or value; 3 not found; 4 refused; 5 store trouble.
     """
-    context.obj = {"project": project, "as_json": as_json}
+    context.obj = Terminal(project=project or ".", shared=False, as_json=as_json)
 
 
 @click.command()

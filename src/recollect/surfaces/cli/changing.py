@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from ...codec import encode
-from ...disk import private_folder
+from ...disk import private_folder, write_private
 from ...engine import Recollect
-from ...errors import InvalidInput, StaleVersion
+from ...errors import InvalidInput, InvalidText, RecollectError
 from ...model import LinkKind, Memory
 from .display import global_ref, memory_json, show_done
 from .memories import KINDS
@@ -63,32 +64,40 @@ def _edited_in_editor(memory: Recollect, found: Memory) -> Memory:
     """Let the person edit the text; what they wrote is never lost, whatever happens afterwards."""
     assert memory.home is not None
     draft = private_folder(memory.home / "run") / f"edit-{found.ref}-{os.getpid()}.md"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(found.content + "\n")
+    write_private(draft, [found.content, "\n"])
     try:
-        text = _run_editor(draft)
-        changed = found if text == found.content else memory.update(found.ref, text, expected_version=found.version)
-    except StaleVersion as error:
-        error.hint = f"Somebody else changed it meanwhile. Your text is kept in {draft}."
+        _run_editor(draft)
+    except InvalidInput:
+        draft.unlink()
         raise
-    except (InvalidInput, UnicodeDecodeError) as error:
-        raise InvalidInput("content", f"{error}; your text is kept in {draft}") from error
+    try:
+        text = draft.read_text(encoding="utf-8").rstrip("\n")
+        changed = found if text == found.content else memory.update(found.ref, text, expected_version=found.version)
+    except UnicodeDecodeError as error:
+        raise InvalidText("content", f"is not UTF-8; your text is kept in {draft}") from error
+    except RecollectError as error:
+        error.hint = f"{error.hint} Your text is kept in {draft}.".strip()
+        raise
     draft.unlink()
     return changed
 
 
-def _run_editor(draft: Path) -> str:
+def _run_editor(draft: Path) -> None:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         finished = subprocess.run([*shlex.split(editor), str(draft)], check=False)
-    except (FileNotFoundError, PermissionError) as error:
-        draft.unlink()
-        raise InvalidInput("EDITOR", f"{editor!r} cannot be started") from error
+    except (OSError, ValueError) as error:
+        raise InvalidInput("EDITOR", f"{editor!r} cannot be started ({error}); nothing was changed") from error
     if finished.returncode:
-        draft.unlink()
         raise InvalidInput("EDITOR", f"{editor!r} ended with status {finished.returncode}; nothing was changed")
-    return draft.read_text(encoding="utf-8").rstrip("\n")
+
+
+def _on_each(
+    terminal: Terminal, memory: Recollect, refs: tuple[str, ...], act: Callable[[str], Memory]
+) -> list[Memory]:
+    """Do the same to several memories, but only if all of them are there."""
+    found = [memory.get(global_ref(terminal, ref)) for ref in refs]
+    return [act(each.ref) for each in found]
 
 
 @click.command()
@@ -104,8 +113,7 @@ def forget(terminal: Terminal, refs: tuple[str, ...], undo: bool) -> None:
       recollect forget 42 --undo
     """
     with terminal.memory() as memory:
-        act = memory.restore if undo else memory.forget
-        done = [act(global_ref(terminal, ref)) for ref in refs]
+        done = _on_each(terminal, memory, refs, memory.restore if undo else memory.forget)
     show_done(terminal, done, "Restored" if undo else "Forgotten, and hidden until `forget --undo`")
 
 
@@ -120,7 +128,7 @@ def pin(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect pin 42
     """
     with terminal.memory() as memory:
-        done = [memory.pin(global_ref(terminal, ref)) for ref in refs]
+        done = _on_each(terminal, memory, refs, memory.pin)
     show_done(terminal, done, "Pinned")
 
 
@@ -135,7 +143,7 @@ def unpin(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect unpin 42
     """
     with terminal.memory() as memory:
-        done = [memory.unpin(global_ref(terminal, ref)) for ref in refs]
+        done = _on_each(terminal, memory, refs, memory.unpin)
     show_done(terminal, done, "Unpinned")
 
 
@@ -223,7 +231,7 @@ def reinforce(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect reinforce 42
     """
     with terminal.memory() as memory:
-        done = [memory.reinforce(global_ref(terminal, ref)) for ref in refs]
+        done = _on_each(terminal, memory, refs, memory.reinforce)
     show_done(terminal, done, "Reinforced")
 
 
@@ -238,7 +246,7 @@ def demote(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect demote 42
     """
     with terminal.memory() as memory:
-        done = [memory.demote(global_ref(terminal, ref)) for ref in refs]
+        done = _on_each(terminal, memory, refs, memory.demote)
     show_done(terminal, done, "Demoted")
 
 

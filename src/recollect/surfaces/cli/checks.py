@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ...codec import encode, to_iso
+from ...model import Json
 from .terminal import Terminal, command_options, table, visible
 
 
@@ -87,13 +88,17 @@ def doctor(terminal: Terminal, rebuild: bool, salvage: bool) -> int:
       recollect doctor
       recollect doctor --rebuild
     """
+    salvaged: Json = None
     with terminal.memory() as memory:
         if salvage:
             kept, lost, aside = memory.salvage(space=terminal.space)
+            salvaged = {"kept": kept, "lost": lost, "damaged_file": str(aside)}
             terminal.say(f"Salvaged {kept} memories ({lost} could not be read). The damaged file is kept as {aside}.")
         checks = memory.doctor(rebuild=rebuild)
     rows = [("ok" if check.ok else "WRONG", check.name, check.detail) for check in checks]
-    terminal.show([encode(check, complete=True) for check in checks], lambda: table(("", "what", ""), rows))
+    told = [encode(check, complete=True) for check in checks]
+    data: Json = {"salvaged": salvaged, "checks": told} if salvage else told
+    terminal.show(data, lambda: table(("", "what", ""), rows))
     wrong = [check for check in checks if not check.ok]
     if wrong and all(check.fixable for check in wrong):
         terminal.say("\nNothing of yours is lost: `recollect doctor --rebuild` puts this right.")

@@ -51,7 +51,7 @@ def remember(
     if terminal.shared and scope:
         raise click.UsageError("--global and --scope exclude each other.")
     content = text_argument(text, "content")
-    contents = [line for line in content.splitlines() if line.strip()] if lines else [content]
+    contents = [line for line in content.split("\n") if line.strip()] if lines else [content]
     drafts = [
         Draft(
             content=each,
@@ -107,7 +107,16 @@ def recall(
     """
     asked = text_argument(question, "question")
     with terminal.memory() as memory:
-        found = memory.recall(asked, limit=limit, kinds=kinds, tags=tags, files=files, session=session, task=task)
+        found = memory.recall(
+            asked,
+            limit=limit,
+            kinds=kinds,
+            tags=tags,
+            files=files,
+            session=session,
+            task=task,
+            space="global" if terminal.shared else None,
+        )
     show_recall(terminal, found, why=why)
 
 
@@ -141,6 +150,7 @@ def search(
             text_argument(words, "words"),
             where={name: values for name, values in wanted.items() if values},
             limit=limit,
+            space="global" if terminal.shared else None,
         )
     show_recall(terminal, found, why=why)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import cast
 
 import click
 
-from ...config import Loaded, declared, home_folder, load, parse_value
+from ...config import Loaded, Settings, declared, home_folder, load, parse_value
 from ...disk import private_folder
 from ...engine.transfer import write_file
 from ...errors import ConfigError
@@ -109,8 +110,6 @@ def config_unset(terminal: Terminal, key: str) -> None:
     Example:
       recollect config unset recall.limit
     """
-    loaded, _ = _loaded()
-    loaded.value(key)
     path = _edit_config(key, None)
     terminal.show({"key": key, "file": str(path)}, lambda: print(f"{key} has its default again."))
 
@@ -121,25 +120,32 @@ def _loaded() -> tuple[Loaded, Path]:
 
 
 def _edit_config(key: str, value: object) -> Path:
-    """Change one key of the file, and leave the file alone if what comes out is not valid."""
+    """Change one key of the file, and leave a valid file alone if what would come out is not valid."""
     import tomlkit
 
     home = private_folder(home_folder(os.environ, sys.platform))
     path = home / "config.toml"
     try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        document = tomlkit.parse(before)
     except (ValueError, OSError) as error:
         raise ConfigError(key, f"the file cannot be read ({error})", where=str(path)) from error
     section, _, name = key.partition(".")
-    if value is None:
-        document.get(section, {}).pop(name, None)
+    held = document.setdefault(section, tomlkit.table()) if value is not None else document.get(section, {})
+    if not isinstance(held, MutableMapping):
+        raise ConfigError(key, f"{section} is not a section of the file", where=str(path))
+    if value is None and name in held:
+        # No check: somebody who takes one mistake out must not be stopped by another.
+        held.pop(name)
+        write_file(path, [tomlkit.dumps(document)])
+    elif value is None:
+        Loaded(settings=Settings(), sources={}).value(key)  # a key that does not exist is told
     else:
-        document.setdefault(section, tomlkit.table())[name] = value
-    before = path.read_text(encoding="utf-8") if path.exists() else None
-    write_file(path, [tomlkit.dumps(document)])
-    try:
-        load(home, env={})
-    except ConfigError:
-        write_file(path, [before or ""])
-        raise
+        held[name] = value
+        write_file(path, [tomlkit.dumps(document)])
+        try:
+            load(home, env={})
+        except ConfigError:
+            write_file(path, [before])
+            raise
     return path

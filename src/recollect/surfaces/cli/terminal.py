@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...model import Json
 
 ACTOR = "user"
+_NARROWEST = 20
 INPUT_LIMIT = 64 * 1024 * 1024
 
 
@@ -98,12 +99,11 @@ def command_options(function: _F) -> _F:
     @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
     @click.pass_context
     def run(context: click.Context, /, project: str | None, shared: bool, as_json: bool, **given: Any) -> Any:
-        outer: dict[str, Any] = context.obj or {}
+        outer: Terminal = context.obj
         terminal = Terminal(
-            project=project or outer.get("project") or ".",
-            shared=shared,
-            as_json=as_json or outer.get("as_json", False),
+            project=project or outer.project, shared=shared or outer.shared, as_json=as_json or outer.as_json
         )
+        context.obj = terminal  # what was said of a group holds for its commands
         return context.invoke(function, terminal, **given)
 
     return update_wrapper(run, function)  # type: ignore[return-value]
@@ -162,16 +162,22 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Seque
 def width() -> int:
     """How many characters fit in a line; without a terminal nothing needs to be cut."""
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns
+        columns = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
         return 100_000
+    return columns if columns >= _NARROWEST else 80  # a terminal may not know, and say 0
 
 
 def report(error: BaseException, *, as_json: bool) -> None:
     """Say what went wrong and what can be done about it, on standard error."""
     hint = error.hint if isinstance(error, RecollectError) else ""
-    known = isinstance(error, RecollectError)
-    message = str(error) if known else f"unexpected {type(error).__name__}: {error}"
+    match error:
+        case RecollectError():
+            message = str(error)
+        case click.ClickException():
+            message = error.format_message()
+        case _:
+            message = f"unexpected {type(error).__name__}: {error}"
     if as_json:
         told = {"error": {"type": type(error).__name__, "message": message, "hint": hint}}
         print(json.dumps(told, ensure_ascii=False), file=sys.stderr)
