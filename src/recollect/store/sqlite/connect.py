@@ -222,7 +222,8 @@ class Connections:
             connection = self.connect()
         try:
             yield connection
-        except apsw.Error:
+        except BaseException:
+            # A cursor may have been left open, which would hold the connection to this moment.
             connection.close()
             raise
         self._idle.append(connection)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def salvaged(path: Path) -> Iterator[Memory | None]:
     Rows are asked for one by one, so that a bad page costs only the memories on it.
     """
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        for number in range(1, _highest_id(connection) + 1):
+        for number in _ids(connection):
             try:
                 found = read_memory(connection, "m.id = ?", number)
             except (apsw.Error, StoreDamaged):
@@ -28,6 +28,20 @@ def salvaged(path: Path) -> Iterator[Memory | None]:
                 continue
             if found is not None:
                 yield found if content_hash(found.content) == found.content_hash else None
+
+
+def _ids(connection: apsw.Connection) -> Iterable[int]:
+    """The ids there are, from an index that needs no page of the table; else all there are likely to have been."""
+    for index in ("memories_created", "sqlite_autoindex_memories_1"):
+        try:
+            rows = connection.execute(f"SELECT id FROM memories INDEXED BY {index} ORDER BY 1").fetchall()
+        except apsw.Error:
+            continue
+        return [number for (number,) in rows if isinstance(number, int)]
+    return range(1, min(_highest_id(connection), _LIKELY) + 1)
+
+
+_LIKELY = 10_000_000
 
 
 def _highest_id(connection: apsw.Connection) -> int:

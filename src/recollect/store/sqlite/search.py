@@ -24,7 +24,7 @@ def search_words(
     kept, skipped = affordable(holding, postings)
     if not kept:
         return WordSearch(matches=(), statistics=statistics)
-    floor = _floor(connection, holding[kept[0]], postings)
+    floor = _floor(connection, holding[kept[0]], postings, memories)
     condition, values = where_sql(where)
     # Rank first over the index and what the filter needs, then fetch whole rows for the few that are left.
     rows = connection.execute(
@@ -61,9 +61,13 @@ def _holding(connection: apsw.Connection, words: tuple[str, ...]) -> dict[str, i
     }
 
 
-def _floor(connection: apsw.Connection, rarest: int, postings: int) -> int:
+_SPARSE = 4
+
+
+def _floor(connection: apsw.Connection, rarest: int, postings: int, memories: int) -> int:
     """The id above which to search. Above 0 only when even the rarest word is in more memories than may be read."""
     if rarest <= postings:
         return 0
     newest = int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").get)
-    return newest - newest * postings // rarest
+    # Ids follow one another, unless some came from elsewhere with far higher ones; then all are searched.
+    return newest - newest * postings // rarest if newest < _SPARSE * memories else 0
