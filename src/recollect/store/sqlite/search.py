@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 import apsw
 
@@ -25,24 +27,53 @@ def search_words(
     if not kept:
         return WordSearch(matches=(), statistics=statistics)
     floor = _floor(connection, holding[kept[0]], postings, memories)
-    condition, values = where_sql(where)
-    # Rank first over the index and what the filter needs, then fetch whole rows for the few that are left.
-    rows = connection.execute(
-        f"""
-        WITH best AS MATERIALIZED (
-            SELECT words.rowid AS id, bm25(words) AS relevance
-            FROM words JOIN memories m ON m.id = words.rowid
-            WHERE words MATCH ? AND words.rowid > ? AND {condition}
-            ORDER BY relevance LIMIT ?
-        )
-        SELECT {SELECTED}, w.content || ' ' || w.tags || ' ' || w.files || ' ' || w.source || ' ' || w.kind
-        FROM best JOIN memories m ON m.id = best.id JOIN words w ON w.rowid = best.id ORDER BY best.relevance
-        """,
-        [match_expression(kept), floor, *values, limit],
-    )
     # Words too frequent to look for still count in what the others found.
-    matches = tuple(_match(from_row(row), holding, row[-1].split()) for row in rows)
+    matches = tuple(
+        _match(from_row(row), holding, row[-1].split())
+        for row in _best_rows(connection, match_expression(kept), floor, where, limit)
+    )
     return WordSearch(matches=matches, statistics=statistics, skipped=skipped)
+
+
+def _best_rows(
+    connection: apsw.Connection, expression: str, floor: int, where: Where, limit: int
+) -> list[tuple[Any, ...]]:
+    """The rows of the best matches that pass the filter.
+
+    Looking at every match's row to filter it costs several times as much as ranking them. So the best by words alone
+    are taken first, a few more than are wanted; only if the filter leaves too few of them is it asked of all.
+    """
+    some = connection.execute(
+        "SELECT rowid, bm25(words) AS relevance FROM words WHERE words MATCH ? AND rowid > ?"
+        " ORDER BY relevance LIMIT ?",
+        (expression, floor, _MORE * limit),
+    ).fetchall()
+    rows = _passing(connection, some, where)
+    if len(rows) < limit and len(some) == _MORE * limit:
+        condition, values = where_sql(where)
+        every = connection.execute(
+            "SELECT words.rowid, bm25(words) AS relevance FROM words JOIN memories m ON m.id = words.rowid"
+            f" WHERE words MATCH ? AND words.rowid > ? AND {condition} ORDER BY relevance LIMIT ?",
+            [expression, floor, *values, limit],
+        ).fetchall()
+        rows = _passing(connection, every, where)
+    return rows[:limit]
+
+
+_MORE = 2
+
+
+def _passing(connection: apsw.Connection, ranked: list[tuple[Any, ...]], where: Where) -> list[tuple[Any, ...]]:
+    """The rows of ranked ids that pass the filter, each with the words it is indexed under, in the same order."""
+    place = {number: at for at, (number, _) in enumerate(ranked)}
+    condition, values = where_sql(where)
+    rows = connection.execute(
+        f"SELECT {SELECTED}, w.content || ' ' || w.tags || ' ' || w.files || ' ' || w.source || ' ' || w.kind"
+        " FROM memories m JOIN words w ON w.rowid = m.id"
+        f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
+        [json.dumps(list(place)), *values],
+    ).fetchall()
+    return sorted(rows, key=lambda row: place[row[0]])
 
 
 def _match(memory: Memory, asked: Mapping[str, int], held: list[str]) -> WordMatch:
