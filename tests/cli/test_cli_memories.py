@@ -207,6 +207,7 @@ def test_search_finds_what_is_no_longer_live(stocked: Cli) -> None:
     assert stocked.ok("recall", "deploys").out == "Nothing found.\n"
     assert "[id:1] Deploys go out from main\n    decision, superseded, " in stocked.ok("search", "deploys").out
     assert "[id:1]" in stocked.ok("search", "--status", "superseded", "deploys").out
+    assert "[id:1]" in stocked.ok("search", "--tag", "Ops", "deploys").out
     assert stocked.ok("search", "--status", "confirmed", "deploys").out == "Nothing found.\n"
     stocked.ok("forget", "1")
     assert stocked.ok("search", "deploys").out == "Nothing found.\n"
@@ -231,6 +232,7 @@ def test_list_shows_memories_newest_first(stocked: Cli) -> None:
         (["--order", "importance"], ["1", "3", "2"]),
         (["--kind", "decision"], ["1"]),
         (["--tag", "ops"], ["2", "1"]),
+        (["--tag", "Ops"], ["2", "1"]),
         (["--limit", "2"], ["3", "2"]),
         (["--limit", "2", "--offset", "2"], ["1"]),
         (["--global"], ["g1"]),

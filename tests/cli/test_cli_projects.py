@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from cli_kit import Cli, new_project, standing_in_a_project
+from cli_kit import Cli, new_project, standing_in_a_project, surroundings
 
 
 @pytest.fixture
@@ -126,6 +128,28 @@ def test_a_project_that_is_not_there_is_not_found(cli: Cli, command: list[str]) 
     """With status 3."""
     done = cli("project", *command)
     assert (done.status, "nobody" in done.err) == (3, True)
+
+
+def test_a_folder_that_was_removed_under_ones_feet_is_refused(cli: Cli) -> None:
+    """As any other that is not there."""
+    script = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m recollect list"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=cli.folder, capture_output=True, text=True, env=surroundings(), check=False
+    )
+    assert done.returncode == 2
+    assert "Error: " in done.stderr
+    assert "unexpected" not in done.stderr
+
+
+def test_a_home_that_cannot_be_made_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a home that leads nowhere: the error is about it, and not unexpected."""
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere" / "deeper")
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "dangling"))
+    for words in (["list"], ["remember", "x"], ["config", "set", "recall.limit", "5"]):
+        done = cli(*words)
+        assert done.status in (2, 5), words
+        assert "unexpected" not in done.err
+        assert str(tmp_path / "dangling") in done.err
 
 
 @pytest.mark.parametrize("place", ["nowhere", "", "file", "nowhere/deeper"])

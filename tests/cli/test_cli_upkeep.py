@@ -278,6 +278,7 @@ def test_doctor_finds_what_only_a_backup_can_put_right(stocked: Cli) -> None:
 
 def test_what_was_salvaged_is_told_to_programs_too(stocked: Cli) -> None:
     """Where the damaged file is, and how much of it was saved, with what the checks found then."""
+    spoil(store_file(stocked), "UPDATE memories SET content = 'from hell' WHERE id = 1")
     told = stocked.ok("doctor", "--salvage", "--json")
     assert "memory.db.damaged-" in told.out
     assert json.loads(told.out)

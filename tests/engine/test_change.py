@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import recollect
 from recollect import (
     Anchor,
     DuplicateMemory,
@@ -296,6 +297,16 @@ def test_what_is_superseded_leaves_recall_until_the_link_is_gone(memory: Recolle
     memory.unlink(2, 1, kind="supersedes")
     assert (memory.get(1).status, memory.get(1).superseded_by) == (Status.CONFIRMED, None)
     assert {hit.memory.ref for hit in memory.recall("deploys")} == {"1", "2"}
+
+
+def test_superseding_a_forgotten_memory_does_not_bring_it_back(memory: Recollect) -> None:
+    """It stays hidden from everything until it is restored."""
+    memory.remember("Deploys go out from a release branch")
+    memory.forget(1)
+    with suppress(recollect.RecollectError):
+        memory.link(2, 1, kind="supersedes")
+    assert memory.get(1).status is Status.FORGOTTEN
+    assert [hit.memory.ref for hit in memory.search("deploys")] == ["2"]
 
 
 def test_a_pinned_memory_that_was_superseded_comes_back_pinned(memory: Recollect) -> None:

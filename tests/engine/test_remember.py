@@ -288,6 +288,16 @@ def test_many_memories_are_stored_in_their_order(memory: Recollect) -> None:
     assert memory.remember_many([]) == []
 
 
+@pytest.mark.parametrize(
+    "given", ["text", None, 5, Draft(content="one draft")], ids=lambda each: type(each).__name__
+)
+def test_one_memory_is_not_many(memory: Recollect, given: Any) -> None:
+    """A text is not taken for a list of its letters."""
+    with pytest.raises(InvalidInput):
+        memory.remember_many(given)
+    assert memory.count() == 0
+
+
 @pytest.mark.parametrize("bad", ["", "a\x00b", "x" * 8_001, "\ud800"])
 def test_all_are_stored_or_none(memory: Recollect, bad: str) -> None:
     """One that cannot be taken keeps the others out, also those before it."""

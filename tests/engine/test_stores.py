@@ -7,12 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import recollect
 from recollect import InvalidInput, ProjectError, Recollect, Settings, Status, StoreDamaged, StoreInUse
+from recollect.codec import canonical, encode
 from recollect.engine.parts import SpaceName
 from recollect.model import Link
 from recollect.store import open_store
@@ -160,6 +164,59 @@ def test_every_store_can_be_backed_up_and_restored(tmp_path: Path, kind: str) ->
         memory.restore_backup(path)
         assert told(memory) == before
         assert memory.remember("and on it goes").ref == "6"
+
+
+numbers = st.sampled_from([-0.0, 0.0, 5e-324, 1e-300, 0.1, 1 / 3, 0.5, 1 - 2**-53, 1.0])
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63) + 1, 2**63 - 1)
+    | st.floats(-1e308, 1e308)
+    | numbers
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+texts = st.text(min_size=1, max_size=20)
+
+
+described = st.fixed_dictionaries(
+    {
+        "content": texts,
+        "importance": st.none() | numbers,
+        "confidence": numbers,
+        "payload": values,
+        "tags": st.lists(texts, max_size=2),
+        "files": st.lists(texts, max_size=2),
+        "session": st.none() | texts,
+        "triggers": st.lists(texts, max_size=2),
+        "snippet": texts,
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["project", "memory", "json"])
+@settings(max_examples=20)
+@given(given_=described, weight=numbers, helpful=st.booleans())
+def test_whatever_is_taken_is_kept_to_the_last_bit(
+    kind: str, given_: dict[str, Any], weight: float, helpful: bool
+) -> None:
+    """It is read back equal, also after opening again, and every check finds it as it was stored."""
+    with TemporaryDirectory() as folder:
+        open_again = opener(Path(folder), kind)
+        with open_again() as memory:
+            try:
+                stored = memory.remember(**given_).memory
+            except InvalidInput:
+                return
+            assert canonical(encode(memory.get(1))) == canonical(encode(stored))
+            memory.link(1, memory.remember("quite another thing").ref, weight=weight)
+            weighed = memory.feedback(1, helpful=helpful)
+            assert [check for check in memory.doctor() if not check.ok] == []
+        if kind != "memory":
+            with open_again() as memory:
+                assert canonical(encode(memory.get(1))) == canonical(encode(weighed))
+                assert [check for check in memory.doctor() if not check.ok] == []
 
 
 # One JSON file

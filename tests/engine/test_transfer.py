@@ -477,6 +477,27 @@ def test_any_damage_is_an_import_or_a_bad_file(stranger: Recollect, lines: Lines
     assert exported(stranger) == before
 
 
+@pytest.mark.parametrize("trusted", [False, True], ids=["import", "trusted"])
+def test_a_zero_below_zero_is_zero(stranger: Recollect, lines: Lines, trusted: bool) -> None:
+    """What a file writes as -0.0 is not what a store gives back, so it does not come in as that."""
+    written = changed(lines, "memory", importance=-0.0, confidence=-0.0, trust=-0.0)
+    stranger.import_lines(changed(written, "link", weight=-0.0), trusted=trusted)
+    assert [check for check in stranger.doctor() if not check.ok] == []
+
+
+@pytest.mark.parametrize("given_", [["text"], "text", b"bytes", None, 5, [None]], ids=repr)
+def test_what_is_no_lines_of_bytes_is_refused_in_the_words_of_the_product(stranger: Recollect, given_: Any) -> None:
+    """A text, one text, or nothing at all."""
+    with pytest.raises(RecollectError):
+        stranger.import_lines(given_)
+
+
+def test_an_export_can_be_handed_straight_to_an_import(target: Recollect, stranger: Recollect, lines: Lines) -> None:
+    """What the one gives, the other takes."""
+    target.import_lines(lines)
+    assert stranger.import_lines(target.export_lines()).added == 7  # type: ignore[arg-type]
+
+
 # Any memory
 
 

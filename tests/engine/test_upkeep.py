@@ -252,6 +252,14 @@ def test_salvage_leaves_out_what_was_altered(memory: Recollect) -> None:
         assert contents(again) == ["Rollbacks take the previous image"]
 
 
+def test_salvaging_a_sound_store_loses_nothing(memory: Recollect) -> None:
+    """Only memories can be read from a damaged file; a store that is sound keeps its past and its links too."""
+    before = memory.list({}), memory.history(1), memory.links(1), memory.audit(limit=None)
+    with suppress(recollect.RecollectError):
+        memory.salvage()
+    assert (memory.list({}), memory.history(1), memory.links(1), memory.audit(limit=None)) == before
+
+
 def test_there_is_nothing_to_salvage_where_there_is_no_store(tmp_path: Path) -> None:
     """And it says so."""
     with at(tmp_path) as memory, pytest.raises(BadFile):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
 import click
 
 from .terminal import visible
@@ -36,10 +41,19 @@ def tour() -> None:
             print(visible(f"  → {hit}\n\nWhy it was found (score {hit.score:.2f}, the product of):"))
             for why in hit.why:
                 print(visible(f"  {why.factor:8} {why.value:6.2f}   {why.detail}"))
+    program = _program()
     print(
         "\nYour turn. In any folder of yours, type:\n\n"
-        '  .venv/bin/recollect remember "something worth knowing here"\n'
-        '  .venv/bin/recollect recall "a question about it"\n'
-        "  .venv/bin/recollect status\n"
-        "  .venv/bin/recollect --help\n"
+        f'  {program} remember "something worth knowing here"\n'
+        f'  {program} recall "a question about it"\n'
+        f"  {program} status\n"
+        f"  {program} --help\n"
     )
+
+
+def _program() -> str:
+    """What to type to run the command from anywhere."""
+    if shutil.which("recollect"):
+        return "recollect"
+    installed = Path(sys.executable).with_name("recollect")
+    return shlex.quote(str(installed)) if installed.exists() else f"{shlex.quote(sys.executable)} -m recollect"
