@@ -85,10 +85,11 @@ def remember(parts: Parts, drafts: Sequence[Draft], *, key: str | None) -> list[
 def _remembered(outcome: Outcome, admitted: Draft, given: Draft) -> Remembered:
     if outcome.memory is None:
         raise NotFound("memory", "stored under this key before and erased since")
+    left_out = _placeholders(admitted)
     return Remembered(
         memory=outcome.memory,
         duplicate=outcome.action == "reinforce",
-        redacted=_placeholders(admitted) > _placeholders(given),
+        redacted=left_out > 0 and left_out > _placeholders(given),
     )
 
 
