@@ -19,8 +19,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import recollect
 from corpus import Corpus
+
+import recollect
 from recollect import Draft, Recollect
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import click
 
 from recollect.config import declared
+from recollect.model import Kind
 from recollect.surfaces.cli import EXIT_CODES
 from recollect.surfaces.cli.app import app
 
@@ -21,9 +22,10 @@ def commands() -> str:
     )
     return (
         f"# Commands\n\n{_NOTE}\n"
-        "Every command takes `--json` for programs, `--project FOLDER` for another project than this folder's, and "
-        "`--global` for the memory that all projects share. A memory is named by its number (`42`; `g42` for a global "
-        "one), as `[id:42]`, or by its uid.\n\n"
+        "Every command but `tour` and `completion` takes `--json` for programs, `--project FOLDER` for another project "
+        "than this folder's, and `--global` for the memory that all projects share. A memory is named by its number "
+        "(`42`; `g42` for a global one), as `[id:42]`, or by its uid. A KIND is one of "
+        f"{', '.join(f'`{kind}`' for kind in Kind)}.\n\n"
         f"| exit status | meaning |\n|---|---|\n{statuses}{sections}"
     )
 

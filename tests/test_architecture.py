@@ -24,7 +24,7 @@ VALUES = {"model", "errors"}
 LAYERS: dict[str, set[str]] = {  # who may import whom; the layers of a package, or the modules at its root
     "version": set(),
     "support": {"errors"},
-    "disk": set(),
+    "disk": {"errors"},
     "model": set(),
     "errors": set(),
     "codec": VALUES,

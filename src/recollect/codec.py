@@ -285,7 +285,7 @@ def _whole(data: Json, path: str) -> object:
 def _number(data: Json, path: str) -> object:
     if not isinstance(data, int | float) or isinstance(data, bool) or abs(data) >= 2**63 or math.isnan(data):
         raise InvalidInput(path, "expected an ordinary number")
-    return float(data)
+    return float(data) + 0.0  # a store keeps no negative zero
 
 
 def _flag(data: Json, path: str) -> object:

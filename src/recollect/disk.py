@@ -7,14 +7,21 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from .errors import StoreReadOnly
+
 
 def private_folder(folder: Path) -> Path:
     """The folder, made with those above it if it is not there; what is made only its owner can enter."""
     if not folder.is_dir():
         private_folder(folder.parent)
-        with suppress(FileExistsError):
+        try:
             folder.mkdir(mode=0o700)
             folder.chmod(0o700)  # whatever the umask
+        except FileExistsError as error:
+            if not folder.is_dir():
+                raise StoreReadOnly(str(folder), "is a file where a folder should be") from error
+        except OSError as error:
+            raise StoreReadOnly(str(folder), f"cannot be made ({error.strerror})") from error
     return folder
 
 

@@ -141,15 +141,25 @@ def test_a_folder_that_was_removed_under_ones_feet_is_refused(cli: Cli) -> None:
     assert "unexpected" not in done.stderr
 
 
-def test_a_home_that_cannot_be_made_is_named(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "place",
+    [
+        "{}/dangling",
+        pytest.param("/proc/nowhere", marks=pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")),
+    ],
+)
+def test_a_home_that_cannot_be_made_is_named(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
     """As a home that leads nowhere: the error is about it, and not unexpected."""
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere" / "deeper")
-    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "dangling"))
+    home = place.format(tmp_path)
+    monkeypatch.setenv("RECOLLECT_HOME", home)
     for words in (["list"], ["remember", "x"], ["config", "set", "recall.limit", "5"]):
         done = cli(*words)
         assert done.status in (2, 5), words
         assert "unexpected" not in done.err
-        assert str(tmp_path / "dangling") in done.err
+        assert home in done.err
 
 
 @pytest.mark.parametrize("place", ["nowhere", "", "file", "nowhere/deeper"])

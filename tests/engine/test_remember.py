@@ -288,9 +288,7 @@ def test_many_memories_are_stored_in_their_order(memory: Recollect) -> None:
     assert memory.remember_many([]) == []
 
 
-@pytest.mark.parametrize(
-    "given", ["text", None, 5, Draft(content="one draft")], ids=lambda each: type(each).__name__
-)
+@pytest.mark.parametrize("given", ["text", None, 5, Draft(content="one draft")], ids=lambda each: type(each).__name__)
 def test_one_memory_is_not_many(memory: Recollect, given: Any) -> None:
     """A text is not taken for a list of its letters."""
     with pytest.raises(InvalidInput):

@@ -495,7 +495,7 @@ def test_what_is_no_lines_of_bytes_is_refused_in_the_words_of_the_product(strang
 def test_an_export_can_be_handed_straight_to_an_import(target: Recollect, stranger: Recollect, lines: Lines) -> None:
     """What the one gives, the other takes."""
     target.import_lines(lines)
-    assert stranger.import_lines(target.export_lines()).added == 7  # type: ignore[arg-type]
+    assert stranger.import_lines(target.export_lines()).added == 7
 
 
 # Any memory

@@ -547,9 +547,9 @@ def test_secrets_in_an_import_are_left_out() -> None:
 
 
 def test_a_memory_of_our_own_is_taken_as_it_is() -> None:
-    """The very same."""
+    """Every field of it."""
     memory = stored()
-    assert check_stored(memory) is memory
+    assert check_stored(memory) == memory
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from recollect.policy.query import (
     query_words,
     telling_words,
 )
+from recollect.policy.stem import stem
 from recollect.testing import temp_recollect
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -70,9 +71,9 @@ def words_of(memory: Memory) -> set[str]:
 
 
 def holders(memory: Recollect, question: str) -> set[str]:
-    """What plain words would find: everything that holds any word of the question that says something."""
-    asked = set(telling_words(query_words(question)))
-    return {each.content for each in memory.list() if asked & words_of(each)}
+    """What plain words would find: everything that holds any word of the question that says something, in any form."""
+    asked = set(map(stem, telling_words(query_words(question))))
+    return {each.content for each in memory.list() if asked & set(map(stem, words_of(each)))}
 
 
 # The six steps

@@ -685,7 +685,7 @@ def test_derived_rows_that_went_wrong_are_found_and_made_anew(tmp_path: Path) ->
     store = SQLITE.open(tmp_path)
     fill(store)
     for damage in (
-        "UPDATE terms SET memories = 9 WHERE word = 'cache'",
+        "UPDATE terms SET memories = 9 WHERE word = 'cach'",
         "DELETE FROM memory_tags",
         "DELETE FROM memory_files",
         "INSERT INTO memory_tags VALUES ('stray', 2)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from ..config import Settings
-from ..errors import BadFile, InvalidInput, StoreDamaged, StoreError
+from ..errors import BadFile, InvalidInput, Refused, StoreDamaged, StoreError
 from ..model import (
     LIVE,
     Anchor,
@@ -160,6 +161,8 @@ class Recollect:
 
     def remember_many(self, memories: Iterable[str | Draft], *, key: str | None = None) -> list[Remembered]:
         """Store many memories in one transaction: all of them, or none."""
+        if isinstance(memories, str) or not isinstance(memories, Iterable):
+            raise InvalidInput("memories", "expected several; put them in a list")
         drafts = [Draft(content=each) if isinstance(each, str) else each for each in memories]
         return write.remember(self._parts, drafts, key=key)
 
@@ -393,7 +396,7 @@ class Recollect:
 
     def import_lines(
         self,
-        lines: Iterable[bytes],
+        lines: Iterable[bytes | str],
         *,
         name: str = "import",
         space: SpaceName = "project",
@@ -432,6 +435,9 @@ class Recollect:
 
     def salvage(self, *, space: SpaceName = "project") -> tuple[int, int, Path]:
         """Start a damaged store anew with what can be read of it: memories kept, memories lost, the damaged file."""
+        with suppress(StoreDamaged):
+            if all(check.ok or check.fixable for check in self._space(space).check()):
+                raise Refused("the store is sound; there is nothing to salvage")
         opened = self._opened.pop(_space_name(space), None)
         if opened is not None:
             opened.close()

@@ -61,7 +61,7 @@ def patiently(attempt: Callable[[], _T], *, seconds: float) -> _T:
 
 
 def existing(folder: Path) -> str:
-    with suppress(ValueError):  # a NUL in the path
+    with suppress(ValueError, OSError):  # a NUL in the path, or a current folder that is gone
         if os.path.isdir(real := os.path.realpath(folder)):
             return real
     raise ProjectError(f"{str(folder)!r} is not a folder that exists")

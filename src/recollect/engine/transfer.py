@@ -112,7 +112,7 @@ def write_file(path: Path, lines: Iterable[str]) -> None:
 class _Bundle:
     """A whole export in memory, its signature checked."""
 
-    def __init__(self, lines: Iterable[bytes], *, key: bytes, name: str) -> None:
+    def __init__(self, lines: Iterable[bytes | str], *, key: bytes, name: str) -> None:
         self.memories: list[Memory] = []
         self.versions: dict[Uid, list[Version]] = {}
         self.feedback: dict[Uid, list[Feedback]] = {}
@@ -148,7 +148,7 @@ class _Bundle:
 
 def import_lines(
     parts: Parts,
-    lines: Iterable[bytes],
+    lines: Iterable[bytes | str],
     space: SpaceName,
     *,
     key: bytes,

@@ -176,7 +176,7 @@ def link(parts: Parts, ref: Ref, target: Ref, *, kind: LinkKind, weight: float) 
     store, memory, other = _pair(parts, ref, target)
     made = Link(memory=memory.id, kind=kind, target=other.id, weight=share("weight", weight), made_by=parts.actor)
     changes: list[Change] = [Connect(link=made)]
-    if kind is LinkKind.SUPERSEDES:
+    if kind is LinkKind.SUPERSEDES and other.status is not Status.FORGOTTEN:
         changes.append(Mark(id=other.id, status=Status.SUPERSEDED, superseded_by=memory.uid))
     outcome = store.apply(changes, actor=parts.actor, now=parts.clock()).outcomes[0]
     assert outcome.link is not None

@@ -78,11 +78,16 @@ def write_lines(records: Iterable[Record], *, key: bytes) -> Iterator[str]:
         yield line
 
 
-def read_lines(lines: Iterable[bytes], *, key: bytes, name: str) -> Iterator[Record]:
+def read_lines(lines: Iterable[bytes | str], *, key: bytes, name: str) -> Iterator[Record]:
     """The records of an export, checked one by one. `name` is what errors call the file."""
+    if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
+        raise InvalidInput("lines", "expected the lines of an export")
     seal = hmac.new(key, digestmod=sha256)
     number = 0
-    for number, raw in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=1):
+        raw = line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line
+        if not isinstance(raw, bytes):
+            raise InvalidInput("lines", f"expected a line, not {type(raw).__name__}")
         data = _parse(raw, name, number)
         try:
             yield _header(data) if number == 1 else _from_json(data, seal)

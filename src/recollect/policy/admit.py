@@ -24,7 +24,7 @@ from ..model import (
     Uid,
 )
 from .evolve import check_validity
-from .identity import content_hash, estimate_tokens, fingerprint
+from .identity import content_hash, estimate_tokens, fingerprint, spelled_tag
 from .kinds import KINDS, TRUST
 from .redact import redact
 
@@ -72,7 +72,7 @@ def clean_tag(tag: str, limit: int) -> str:
     """A tag as it is stored: without its leading #, in lower case, words joined by hyphens."""
     # Redacted as it came: in lower case a key may not look like one any more.
     given = redact(check_text("tag", tag, limit, setting="write.tag_length")).text
-    name = "-".join(given.strip().lstrip("#").lower().split())
+    name = spelled_tag(given)
     if not name:
         raise InvalidText("tag", "is empty")
     if "," in name or not name.isprintable():
@@ -92,7 +92,7 @@ def share(field: str, value: object) -> float:
     # Neither NaN nor a number too large for a float is between the two.
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise InvalidInput(field, "is not a number from 0 to 1")
-    return float(value)
+    return float(value) + 0.0  # there is no negative zero in a store
 
 
 def admit(draft: Draft, limits: Limits) -> Draft:

@@ -16,6 +16,11 @@ def canonical_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def spelled_tag(tag: str) -> str:
+    """A tag in its one spelling: without its leading #, in lower case, words joined by hyphens."""
+    return "-".join(tag.strip().lstrip("#").lower().split())
+
+
 def fingerprint(text: str) -> str:
     """Equal for texts that say the same in the same words. Two live memories of one scope never share one."""
     return digest("fingerprint", canonical_text(text))

@@ -15,6 +15,7 @@ from datetime import datetime
 from ..codec import from_iso
 from ..errors import InvalidFilter, InvalidInput
 from ..model import Condition, Kind, Op, Order, Origin, Scalar, Scope, Source, Status, Where
+from .identity import spelled_tag
 
 WORD_LENGTH = 64
 """Longer runs are cut here, in stored text and in questions alike."""
@@ -377,7 +378,7 @@ def _value(field: str, value: object) -> Scalar:
     if kind is datetime:
         return _moment(field, value)
     if kind is str and isinstance(value, str):
-        return _storable(field, value)
+        return _storable(field, spelled_tag(value) if field == "tags" else value)
     if issubclass(kind, str) and isinstance(value, str):
         try:
             return str(kind(value))

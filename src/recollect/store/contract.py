@@ -75,7 +75,7 @@ class Store(Protocol):
         """How many memories there are for each value of a field."""
 
     def search(self, words: tuple[str, ...], *, where: Where = (), limit: int, postings: int) -> WordSearch:
-        """The memories that hold any of the words, best BM25 first, forgotten ones never.
+        """The memories that hold any of the words, whatever their endings, best BM25 first, forgotten ones never.
 
         At most about `postings` index entries are read: the rarest words first, and where even those are too many,
         the newest memories only.

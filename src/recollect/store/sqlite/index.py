@@ -11,18 +11,23 @@ import apsw
 
 from ...model import Memory, Status
 from ...policy.query import index_words
+from ...policy.stem import stem
 from .rows import first_row
 
 
 def lexemes(memory: Memory) -> tuple[str, str, str, str, str]:
-    """The words under which a memory is indexed, field by field: content, tags, files, source, kind."""
+    """The stems under which a memory is indexed, field by field: content, tags, files, source, kind."""
     return (
-        " ".join(index_words(memory.content)),
-        " ".join(index_words(" ".join(memory.tags))),
-        " ".join(index_words(" ".join(memory.files))),
-        memory.source.value,
-        " ".join(index_words(memory.kind.value)),
+        _stems(memory.content),
+        _stems(" ".join(memory.tags)),
+        _stems(" ".join(memory.files)),
+        _stems(memory.source.value),
+        _stems(memory.kind.value),
     )
+
+
+def _stems(text: str) -> str:
+    return " ".join(map(stem, index_words(text)))
 
 
 @dataclass(slots=True)

@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import apsw
 
 from ...model import Memory, Where, WordMatch, WordSearch, WordStatistics
 from ...policy.query import affordable, match_expression
+from ...policy.stem import stem
 from .filters import where_sql
 from .index import read_size
-from .rows import SELECTED, Value, from_row
+from .rows import SELECTED, from_row
 
 
 def search_words(
     connection: apsw.Connection, words: tuple[str, ...], *, where: Where, limit: int, postings: int
 ) -> WordSearch:
     """The best matches by BM25. See `Store.search`."""
-    holding = _holding(connection, words)
+    asked = {stem(word): word for word in reversed(words)}
+    holding = _holding(connection, asked)
     memories, total = read_size(connection)
-    statistics = WordStatistics(memories=memories, words=total, holding=holding)
+    statistics = WordStatistics(
+        memories=memories, words=total, holding={asked[each]: count for each, count in holding.items()}
+    )
     kept, skipped = affordable(holding, postings)
     if not kept:
         return WordSearch(matches=(), statistics=statistics)
     floor = _floor(connection, holding[kept[0]], postings, memories)
     # Words too frequent to look for still count in what the others found.
     matches = tuple(
-        _match(from_row(row), holding, row[-1].split())
+        _match(from_row(row), asked, row[-1].split())
         for row in _best_rows(connection, match_expression(kept), floor, where, limit)
     )
-    return WordSearch(matches=matches, statistics=statistics, skipped=skipped)
+    return WordSearch(matches=matches, statistics=statistics, skipped=tuple(asked[each] for each in skipped))
 
 
 def _best_rows(
@@ -76,20 +80,17 @@ def _passing(connection: apsw.Connection, ranked: list[tuple[Any, ...]], where: 
     return sorted(rows, key=lambda row: place[row[0]])
 
 
-def _match(memory: Memory, asked: Mapping[str, int], held: list[str]) -> WordMatch:
-    return WordMatch(memory=memory, counts=Counter(word for word in held if word in asked), length=len(held))
+def _match(memory: Memory, asked: Mapping[str, str], held: list[str]) -> WordMatch:
+    counts = Counter(asked[each] for each in held if each in asked)
+    return WordMatch(memory=memory, counts=counts, length=len(held))
 
 
-def _holding(connection: apsw.Connection, words: tuple[str, ...]) -> dict[str, int]:
-    """How many memories hold each word; words that none holds are left out."""
-    if not words:
-        return {}
-    marks = ", ".join("?" * len(words))
-    bound: list[Value] = list(words)
-    return {
-        str(word): int(count)
-        for word, count in connection.execute(f"SELECT word, memories FROM terms WHERE word IN ({marks})", bound)
-    }
+def _holding(connection: apsw.Connection, stems: Iterable[str]) -> dict[str, int]:
+    """How many memories hold each stem; those that none holds are left out."""
+    rows = connection.execute(
+        "SELECT word, memories FROM terms WHERE word IN (SELECT value FROM json_each(?))", (json.dumps(list(stems)),)
+    )
+    return {str(each): int(count) for each, count in rows}
 
 
 _SPARSE = 4

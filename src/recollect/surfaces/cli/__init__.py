@@ -69,7 +69,7 @@ def _run(arguments: list[str]) -> int:
             error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        print("Interrupted.", file=sys.stderr)
+        print("Stopped; nothing more was changed.", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 0  # the reader has gone, as after `| head`

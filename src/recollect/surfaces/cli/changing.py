@@ -23,7 +23,7 @@ from .terminal import Terminal, command_options, one_line, standard_input, table
 @click.command()
 @click.argument("ref")
 @click.option("--content", "-c", help="The new text; without it, your editor opens. `-` reads standard input.")
-@click.option("--kind", "-k", type=KINDS, help="The new kind.")
+@click.option("--kind", "-k", metavar="KIND", type=KINDS, help="The new kind.")
 @click.option("--tags", help="The new tags, separated by commas; an empty text removes them all.")
 @click.option("--importance", type=float, help="From 0 to 1.")
 @click.option("--expected-version", type=int, help="Refuse if it is not at this version any more.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...codec import encode, to_iso
 from ...model import Json, Link, Memory, Recall, Status, Version
-from .terminal import Terminal, one_line, table, visible, width
+from .terminal import Terminal, indented, one_line, table, visible, width
 
 
 def global_ref(terminal: Terminal, ref: str) -> str:
@@ -39,7 +39,7 @@ def _print_recall(found: Recall, *, why: bool) -> None:
     for hit in found:
         tags = f"  #{' #'.join(hit.memory.tags)}" if hit.memory.tags else ""
         marks = "" if hit.memory.status is Status.CONFIRMED else f", {hit.memory.status}"
-        print(visible(f"[id:{hit.memory.ref}] {hit.memory.content}"))
+        print(indented(f"[id:{hit.memory.ref}] {hit.memory.content}"))
         print(visible(f"    {hit.memory.kind}{marks}, {hit.memory.created_at:%Y-%m-%d}{tags}"))
         if why:
             print(visible(f"    score {hit.score:.3f} = " + " × ".join(f"{e.factor} {e.value:.3f}" for e in hit.why)))
@@ -74,7 +74,7 @@ def show_done(terminal: Terminal, done: list[Memory], word: str) -> None:
 
 
 def print_memory(memory: Memory, links: tuple[Link, ...], past: tuple[Version, ...], versions: int) -> None:
-    print(visible(f"[id:{memory.ref}] {memory.content}\n"))
+    print(indented(f"[id:{memory.ref}] {memory.content}") + "\n")
     rows = [(name, value) for name, value in _described(memory) if value]
     table(("", ""), rows)
     if memory.provenance:

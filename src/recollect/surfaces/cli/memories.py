@@ -16,7 +16,15 @@ KINDS = click.Choice([kind.value for kind in Kind])
 
 @click.command()
 @click.argument("text", nargs=-1, required=True)
-@click.option("--kind", "-k", type=KINDS, default="fact", show_default=True, help="What sort of knowledge it is.")
+@click.option(
+    "--kind",
+    "-k",
+    metavar="KIND",
+    type=KINDS,
+    default="fact",
+    show_default=True,
+    help="What sort of knowledge: fact, decision, preference, correction, warning, procedure …",
+)
 @click.option("--tag", "-t", "tags", multiple=True, help="A tag; give it again for more.")
 @click.option("--file", "-f", "files", multiple=True, help="A file it is about; give it again for more.")
 @click.option("--importance", type=float, help="From 0 to 1 [default: by kind].")
@@ -79,7 +87,9 @@ def remember(
 @click.command()
 @click.argument("question", nargs=-1, required=True)
 @click.option("--limit", "-n", type=int, help="How many results at most.")
-@click.option("--kind", "-k", "kinds", type=KINDS, multiple=True, help="Only this kind; give it again for more.")
+@click.option(
+    "--kind", "-k", "kinds", metavar="KIND", type=KINDS, multiple=True, help="Only this kind; give it again for more."
+)
 @click.option("--tag", "-t", "tags", multiple=True, help="Only with this tag; give it again for any of several.")
 @click.option("--file", "-f", "files", multiple=True, help="Only about this file.")
 @click.option("--session", help="The session that asks; its own memories count too.")
@@ -123,7 +133,7 @@ def recall(
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @click.option("--limit", "-n", type=int, help="How many results at most.")
-@click.option("--kind", "-k", "kinds", type=KINDS, multiple=True, help="Only this kind.")
+@click.option("--kind", "-k", "kinds", metavar="KIND", type=KINDS, multiple=True, help="Only this kind.")
 @click.option("--tag", "-t", "tags", multiple=True, help="Only with this tag.")
 @click.option("--status", "statuses", type=click.Choice([status.value for status in Status]), multiple=True)
 @click.option("--why", is_flag=True, help="Show what put each result where it is.")
@@ -156,7 +166,9 @@ def search(
 
 
 @click.command("list")
-@click.option("--kind", "-k", "kinds", type=KINDS, multiple=True, help="Only this kind; give it again for more.")
+@click.option(
+    "--kind", "-k", "kinds", metavar="KIND", type=KINDS, multiple=True, help="Only this kind; give it again for more."
+)
 @click.option("--tag", "-t", "tags", multiple=True, help="Only with this tag; give it again for any of several.")
 @click.option("--status", "statuses", type=click.Choice([status.value for status in Status]), multiple=True)
 @click.option("--session", help="Only of this session.")

@@ -135,6 +135,11 @@ def visible(text: str) -> str:
     )
 
 
+def indented(text: str) -> str:
+    """Text whose further lines stand back, so that none of them can pass for the beginning of another memory."""
+    return visible(text).replace("\n", "\n      ")
+
+
 def one_line(text: str, width: int) -> str:
     """The beginning of a text on one line."""
     line = " ".join(visible(text).split())

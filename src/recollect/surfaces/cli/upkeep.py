@@ -131,6 +131,8 @@ def backup(terminal: Terminal, file: Path | None) -> None:
       recollect backup
       recollect backup /mnt/usb/memory.db
     """
+    if file is not None and not file.parent.is_dir():
+        raise BadFile(str(file.parent), "is not a folder that exists", hint="Make it first, or mount it.")
     with terminal.memory() as memory:
         path = memory.backup(file, space=terminal.space)
     terminal.show({"file": str(path)}, lambda: print(f"Backed up to {path}"))
