@@ -40,7 +40,9 @@ def all_commands() -> Iterator[tuple[str, click.Command]]:
 
 
 def _help(path: str, command: click.Command) -> str:
-    context = click.Context(command, info_name=f"recollect {path}", max_content_width=100, terminal_width=100)
+    # As in the program itself, where a command inherits from the one above it how help is asked for.
+    above = click.Context(app, info_name="recollect", **app.context_settings, terminal_width=100)
+    context = click.Context(command, parent=above, info_name=path)
     return command.get_help(context).strip()
 
 
