@@ -281,6 +281,8 @@ FAULTS: dict[str, tuple[str, str, bool]] = {
         "project: versions",
         False,
     ),
+    "a heavier link": ("UPDATE links SET weight = 0.25", "project: links and feedback", False),
+    "a turned verdict": ("UPDATE feedback SET helpful = 0", "project: links and feedback", False),
     "a changed audit": ("UPDATE audit SET actor = 'nobody' WHERE seq = 1", "project: audit", False),
     "a cut audit": ("DELETE FROM audit WHERE seq = 2", "project: audit", False),
     "a memory that is gone": ("DELETE FROM memories WHERE id = 2", "project: audit", False),
@@ -297,6 +299,7 @@ FAULTS: dict[str, tuple[str, str, bool]] = {
 def test_the_doctor_finds(memory: Recollect, name: str) -> None:
     """Each fault by its name; rebuilding puts right what is derived and pretends nothing about the rest."""
     statement, check, fixable = FAULTS[name]
+    memory.feedback(2, helpful=True, note="it worked")
     assert all(each.ok for each in memory.doctor())
     spoil(store_file(memory), statement)
     found = {each.name: each for each in memory.doctor()}

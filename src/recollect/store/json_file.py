@@ -89,7 +89,7 @@ class JsonStore(SqliteStore):
             self._lock = -1
 
 
-_LINK_COLUMNS = "memory_id, kind, target_id, weight, made_by, created_at, updated_at"
+_LINK_COLUMNS = "memory_id, kind, target_id, weight, made_by, created_at, updated_at, row_hash"
 _REQUEST_COLUMNS = "key, request_hash, at, outcomes"
 
 

@@ -12,7 +12,7 @@ from ...model import Check, Memory
 from ...policy.identity import content_hash, fingerprint, state_hash
 from ..audit import chain_faults
 from .index import Tally, index_memory, lexemes, read_size, write_tally
-from .rows import COLUMNS, SELECTED, UNREADABLE, from_row, read_memories, version_from
+from .rows import COLUMNS, SELECTED, UNREADABLE, from_row, read_memories, row_hash, version_from
 from .schema import WORD_INDEX
 from .work import audit_entry, read_head
 
@@ -80,6 +80,16 @@ def _version_faults(connection: apsw.Connection) -> Iterator[str]:
             continue
         if state_hash(held) != hashed:
             yield f"version {version} of memory {number} is not what was stored"
+
+
+def _row_faults(connection: apsw.Connection) -> Iterator[str]:
+    for table, columns in (
+        ("links", "memory_id, kind, target_id, weight, made_by, created_at, updated_at"),
+        ("feedback", "memory_id, at, actor, helpful, note"),
+    ):
+        for *row, hashed in connection.execute(f"SELECT {columns}, row_hash FROM {table}"):
+            if row_hash(table, row) != hashed:
+                yield f"a row of {table} that belongs to memory {row[0]} is not what was stored"
 
 
 def audit_faults(connection: apsw.Connection) -> Iterator[str]:
@@ -181,6 +191,7 @@ _CHECKS: tuple[tuple[str, Callable[[apsw.Connection], Iterator[str]], bool, str]
     ("references", _foreign_key_faults, False, "every row belongs to a memory"),
     ("memories", _memory_faults, False, "every memory is as it was stored"),
     ("versions", _version_faults, False, "every earlier version is as it was stored"),
+    ("links and feedback", _row_faults, False, "every link and verdict is as it was stored"),
     ("audit", audit_faults, False, "the audit is complete and unaltered"),
     ("word index", _word_index_faults, True, "every memory is indexed under its words"),
     ("word counts", _count_faults, True, "word counts are right"),

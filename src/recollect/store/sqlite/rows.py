@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias, cast
 
 import apsw
 
-from ...codec import canonical, decode, encode, from_micros, to_micros
+from ...codec import canonical, decode, digest, encode, from_micros, to_micros
 from ...errors import InvalidInput, StoreDamaged
 from ...model import (
     Anchor,
@@ -147,6 +147,11 @@ def insert_row(connection: apsw.Connection, memory: Memory, state: str, recorded
 def update_row(connection: apsw.Connection, memory: Memory, state: str, recorded_at: datetime) -> None:
     """Write a memory over the row it has."""
     connection.execute(_UPDATE, [*to_row(memory, state, recorded_at)[1:], memory.id])
+
+
+def row_hash(table: str, values: Iterable[Value]) -> str:
+    """What vouches for a row of links or feedback: a hash over all its other columns, in their order."""
+    return digest(table, canonical(list(values)))
 
 
 def version_row(version: Version) -> list[Value]:

@@ -99,6 +99,7 @@ CREATE TABLE links (
     made_by TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
+    row_hash TEXT NOT NULL,
     PRIMARY KEY (memory_id, kind, target_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX links_target ON links (target_id);
@@ -108,7 +109,8 @@ CREATE TABLE feedback (
     at INTEGER NOT NULL,
     actor TEXT NOT NULL,
     helpful INTEGER NOT NULL,
-    note TEXT NOT NULL
+    note TEXT NOT NULL,
+    row_hash TEXT NOT NULL
 ) STRICT;
 CREATE INDEX feedback_memory ON feedback (memory_id);
 
@@ -180,7 +182,7 @@ def mark_stale(connection: apsw.Connection) -> None:
 
 MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index)
 
-SHAPE = "b2:7692c136e3c100f8a1fae68b129791449376a2ea232298422d3b9c37d484b6f6"
+SHAPE = "b2:95b8ca20e291daad50fb8b87efff8afd53beb7ef3018f6fc30f3fdbec884272c"
 """Hash of the present schema, as SQLite tells it; a file whose schema is another one is not trusted."""
 
 

@@ -24,7 +24,16 @@ from ...model import (
 )
 from ..audit import Head
 from .index import Tally, index_memory, indexed_alike, unindex_memory, write_tally
-from .rows import SELECTED, first_row, insert_row, read_memories, read_memory, update_row, version_row
+from .rows import (
+    SELECTED,
+    first_row,
+    insert_row,
+    read_memories,
+    read_memory,
+    row_hash,
+    update_row,
+    version_row,
+)
 
 
 class SqliteRows:
@@ -85,15 +94,18 @@ class SqliteRows:
         assert isinstance(link.target, int)
         assert link.created_at is not None
         assert link.updated_at is not None
-        made_by, created = self._connection.execute(
-            "INSERT INTO links (memory_id, kind, target_id, weight, made_by, created_at, updated_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (memory_id, kind, target_id)"
-            " DO UPDATE SET weight = excluded.weight, updated_at = excluded.updated_at RETURNING made_by, created_at",
-            (
-                *(link.memory, link.kind, link.target, link.weight, link.made_by),
-                *(to_micros(link.created_at), to_micros(link.updated_at)),
-            ),
-        ).get
+        there = first_row(
+            self._connection,
+            "SELECT made_by, created_at FROM links WHERE memory_id = ? AND kind = ? AND target_id = ?",
+            *(link.memory, link.kind, link.target),
+        )
+        made_by, created = there or (link.made_by, to_micros(link.created_at))
+        row = (link.memory, link.kind.value, link.target, link.weight, made_by, created, to_micros(link.updated_at))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO links (memory_id, kind, target_id, weight, made_by, created_at, updated_at, row_hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*row, row_hash("links", row)),
+        )
         return replace(link, made_by=made_by, created_at=from_micros(created))
 
     def drop_link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> bool:
@@ -103,13 +115,19 @@ class SqliteRows:
         return self._connection.changes() > 0
 
     def add_feedback(self, feedback: Feedback) -> bool:
+        memory = first_row(self._connection, "SELECT id FROM memories WHERE uid = ?", feedback.uid)
+        if memory is None:
+            return False
+        row = (memory[0], to_micros(feedback.at), feedback.actor, int(feedback.helpful), feedback.note)
+        hashed = row_hash("feedback", row)
+        known = "SELECT 1 FROM feedback WHERE memory_id = ? AND row_hash = ?"
+        if first_row(self._connection, known, row[0], hashed):
+            return False
         self._connection.execute(
-            "INSERT INTO feedback (memory_id, at, actor, helpful, note)"
-            " SELECT m.id, ?2, ?3, ?4, ?5 FROM memories m WHERE m.uid = ?1 AND NOT EXISTS (SELECT 1 FROM feedback f"
-            " WHERE f.memory_id = m.id AND f.at = ?2 AND f.actor = ?3 AND f.helpful = ?4 AND f.note = ?5)",
-            (feedback.uid, to_micros(feedback.at), feedback.actor, int(feedback.helpful), feedback.note),
+            "INSERT INTO feedback (memory_id, at, actor, helpful, note, row_hash) VALUES (?, ?, ?, ?, ?, ?)",
+            (*row, hashed),
         )
-        return self._connection.changes() > 0
+        return True
 
     def regroup(self, clusters: tuple[tuple[str, tuple[MemoryId, ...]], ...]) -> None:
         self._connection.execute("DELETE FROM clusters")

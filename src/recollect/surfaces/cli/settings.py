@@ -53,10 +53,9 @@ def config(terminal: Terminal, changed: bool) -> None:
 
 def _print_settings(data: list[dict[str, Json]]) -> None:
     for each in data:
-        origin = (
-            "" if each["source"] == "default" else f"  (set by {each['source']}; default {_spelled(each['default'])})"
-        )
-        print(visible(f"{each['key']} = {_spelled(each['value'])}{origin}"))
+        changed = each["source"] != "default"
+        told = f"set by {each['source']}; default {_spelled(each['default'])}" if changed else "default"
+        print(visible(f"{each['key']} = {_spelled(each['value'])}  ({told})"))
         print(visible(f"    {each['meaning']} {each['allowed']}".rstrip()))
 
 
