@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from .config import Settings, home_folder, load
 from .disk import private_folder
@@ -43,8 +44,9 @@ def open(
     chosen = settings if isinstance(settings, Settings) else load(folder, env=os.environ, overrides=settings).settings
     now = clock or utc_now
     identity = None if store is not None else _identify(Path(project), folder, chosen, now())
+    given = open_store(store, _options(chosen, None)) if isinstance(store, str) else store
     return Recollect(
-        project=lambda: _project_store(store, identity, chosen),
+        project=lambda: _kept_in(identity.folder, chosen) if given is None and identity else cast(Store, given),
         shared=lambda: _shared_store(store, folder, chosen),
         settings=chosen,
         clock=now,
@@ -57,13 +59,6 @@ def open(
 
 def _identify(folder: Path, home: Path, settings: Settings, now: datetime) -> Project:
     return resolve(folder, home=private_folder(home), now=now, join=settings.project.join == "auto")
-
-
-def _project_store(store: str | Store | None, identity: Project | None, settings: Settings) -> Store:
-    if store is None:
-        assert identity is not None
-        return _kept_in(identity.folder, settings)
-    return open_store(store, _options(settings, None)) if isinstance(store, str) else store
 
 
 def _shared_store(store: str | Store | None, home: Path, settings: Settings) -> Store:

@@ -294,7 +294,8 @@ def test_a_list_is_of_the_live_memories_newest_first(memory: Recollect) -> None:
     pages = [each.id for start in range(0, 30, 10) for each in memory.list(limit=10, offset=start)]
     assert pages == [number for number in range(25, 0, -1) if number != 7]
     assert memory.count() == 24
-    assert memory.count({}) == 25
+    assert memory.count({}) == memory.count({"kind": "fact"}) == 24
+    assert memory.count({"status": list(Status)}) == 25
     assert [each.id for each in memory.list({"status": "forgotten"})] == [7]
     assert memory.list(limit=0) == memory.list(offset=10**12) == ()
 

@@ -33,6 +33,7 @@ from ..model import (
     Recall,
     Scope,
     Source,
+    Status,
     Tag,
     Version,
     Where,
@@ -298,14 +299,17 @@ class Recollect:
         limit: int = 100,
         offset: int = 0,
     ) -> tuple[Memory, ...]:
-        """The memories of a space that pass a filter; without one, all that are live. `-field` reverses the order."""
-        conditions = parse_where(where) if where is not None else (_LIVE,)
+        """The memories of a space that pass a filter; without one, all that are live. `-field` reverses the order.
+
+        Forgotten ones are listed only by a filter that asks for their status.
+        """
+        conditions = _asked(where)
         start = parse_limit(offset, most=2**62)
         return self._space(space).query(conditions, order=parse_order(order_by), limit=parse_limit(limit), offset=start)
 
     def count(self, where: Mapping[str, object] | None = None, *, space: SpaceName = "project") -> int:
-        """How many memories pass a filter; without one, how many are live."""
-        return self._space(space).count(parse_where(where) if where is not None else (_LIVE,))
+        """How many memories `list` would list."""
+        return self._space(space).count(_asked(where))
 
     def links(self, ref: Ref) -> tuple[Link, ...]:
         """Every link that touches a memory: to tags, clusters and other memories, and from them."""
@@ -495,6 +499,15 @@ class Recollect:
 
 
 _LIVE = Condition("status", Op.IN, tuple(sorted(LIVE)))
+
+
+def _asked(where: Mapping[str, object] | None) -> Where:
+    if where is None:
+        return (_LIVE,)
+    conditions = parse_where(where)
+    if any(condition.field == "status" for condition in conditions):
+        return conditions
+    return (*conditions, Condition("status", Op.NE, Status.FORGOTTEN.value))
 
 
 _Choice = TypeVar("_Choice", bound=StrEnum)

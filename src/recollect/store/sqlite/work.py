@@ -102,7 +102,8 @@ class SqliteRows:
         made_by, created = there or (link.made_by, to_micros(link.created_at))
         row = (link.memory, link.kind.value, link.target, link.weight, made_by, created, to_micros(link.updated_at))
         self._connection.execute(
-            "INSERT OR REPLACE INTO links (memory_id, kind, target_id, weight, made_by, created_at, updated_at, row_hash)"
+            "INSERT OR REPLACE INTO links"
+            " (memory_id, kind, target_id, weight, made_by, created_at, updated_at, row_hash)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (*row, row_hash("links", row)),
         )

@@ -7,7 +7,7 @@ from typing import cast
 import click
 
 from ...codec import encode
-from ...model import Anchor, Draft, Json, Kind, Scope, Source, Status
+from ...model import LIVE, Anchor, Draft, Json, Kind, Scope, Source, Status
 from .display import global_ref, memory_json, print_memory, show_list, show_recall
 from .terminal import Terminal, command_options, one_line, text_argument, width
 
@@ -198,8 +198,8 @@ def list_memories(
     """
     where: dict[str, object] = {"kind": kinds, "tags": tags, "status": statuses, "session_id": session}
     chosen = {name: value for name, value in where.items() if value}
-    if not statuses and not everything:
-        chosen["status"] = ["candidate", "confirmed", "pinned"]
+    if not statuses:
+        chosen["status"] = sorted(Status if everything else LIVE)
     with terminal.memory() as memory:
         found = memory.list(chosen, space=terminal.space, order_by=order, limit=limit, offset=offset)
     show_list(terminal, found)
