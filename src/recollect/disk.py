@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -29,9 +31,17 @@ def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        _sync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _sync(descriptor: int) -> None:
+    """Wait until the disk itself has it; on macOS `fsync` waits only for the disk's own memory."""
+    if sys.platform == "darwin":
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)
 
 
 def write_private(path: Path, chunks: Iterable[str]) -> None:
@@ -43,7 +53,7 @@ def write_private(path: Path, chunks: Iterable[str]) -> None:
             os.fchmod(file.fileno(), 0o600)
             file.writelines(chunks)
             file.flush()
-            os.fsync(file.fileno())
+            _sync(file.fileno())
         os.replace(unfinished, path)
         sync_folder(path.parent)
     finally:

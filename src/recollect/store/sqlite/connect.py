@@ -19,6 +19,8 @@ OLDEST_ENGINE = 3_051_003
 
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",
+    "PRAGMA fullfsync = ON",  # on macOS, where a plain fsync does not reach the disk; nothing elsewhere
+    "PRAGMA checkpoint_fullfsync = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA foreign_keys = ON",
     "PRAGMA trusted_schema = OFF",
