@@ -537,6 +537,8 @@ class WordSearch:
     matches: tuple[WordMatch, ...]
     statistics: WordStatistics
     skipped: tuple[str, ...] = ()
+    newest_only: bool = False
+    """Even the rarest word was too frequent, so older memories were not looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -280,7 +280,6 @@ def test_words_that_are_too_frequent_are_left_out_and_named() -> None:
         found = memory.recall("deploy rollback")
         assert said(found) == ["deploy rollback plan"]
         assert found.notes == ("too frequent to look for: deploy",)
-        assert memory.recall("deploy", limit=5).notes == ()
         assert len(memory.recall("deploy", limit=5)) == 5
 
 
@@ -348,3 +347,15 @@ def test_a_memory_that_was_closed_is_closed(memory: Recollect) -> None:
     memory.close()
     with pytest.raises(recollect.RecollectError):
         memory.remember("too late")
+
+
+def test_a_question_that_only_reached_the_newest_memories_says_so(tmp_path: Path) -> None:
+    """Nothing is left out in silence."""
+    few = {"recall.postings": 5}
+    with temp_recollect(settings=few) as memory:
+        memory.remember_many([f"common note {number}" for number in range(40)])
+        found = memory.recall("common")
+        assert found
+        assert any("only the newest" in note for note in found.notes)
+        assert min(hit.memory.id for hit in found) > 30
+        assert memory.recall("39").notes == ()

@@ -32,7 +32,7 @@ WRITERS = 3
 
 
 def test_no_kill_loses_what_was_acknowledged(tmp_path: Path) -> None:
-    """Three writers, killed at random moments and started again: every acknowledged memory is there, and all is sound."""
+    """Three writers, killed at random and started again: every acknowledged memory is there, and all is sound."""
     (tmp_path / "project").mkdir()
     chance = random.Random(3)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..errors import InvalidText
-from ..model import LIVE, Condition, Op, Recall, Status, Where
+from ..model import LIVE, Condition, Op, Recall, Status, Where, WordSearch
 from ..policy.query import parse_limit, query_words, telling_words
 from ..policy.rank import PROFILES, Asking, pooled, rank
 from .parts import Parts, SpaceName
@@ -47,10 +49,17 @@ def recall(
     ]
     asking = Asking(parts.clock(), pooled(each.statistics for each in found))
     matches = [match for each in found for match in each.matches]
-    skipped = sorted({word for each in found for word in each.skipped})
-    notes = (f"too frequent to look for: {', '.join(skipped)}",) if skipped else ()
     hits = rank(matches, PROFILES[settings.profile], asking=asking, limit=wanted)
-    return Recall(query=asked, hits=hits, notes=notes)
+    return Recall(query=asked, hits=hits, notes=tuple(_limits(found)))
+
+
+def _limits(found: list[WordSearch]) -> Iterator[str]:
+    """What kept the search from being complete, in words."""
+    skipped = sorted({word for each in found for word in each.skipped})
+    if skipped:
+        yield f"too frequent to look for: {', '.join(skipped)}"
+    if any(each.newest_only for each in found):
+        yield "the words are in so many memories that only the newest were searched"
 
 
 def _standing(statuses: frozenset[Status]) -> Condition:

@@ -36,7 +36,8 @@ def search_words(
         _match(from_row(row), asked, row[-1].split())
         for row in _best_rows(connection, match_expression(kept), floor, where, limit)
     )
-    return WordSearch(matches=matches, statistics=statistics, skipped=tuple(asked[each] for each in skipped))
+    left_out = tuple(asked[each] for each in skipped)
+    return WordSearch(matches=matches, statistics=statistics, skipped=left_out, newest_only=floor > 0)
 
 
 def _best_rows(
