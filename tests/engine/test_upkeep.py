@@ -359,10 +359,13 @@ def test_a_store_from_a_newer_version_is_left_exactly_as_it_is(memory: Recollect
     spoil(path, "PRAGMA user_version = 99")
     before = path.read_bytes()
     with at(tmp_path) as again:
-        for act in (again.count, again.doctor, lambda: again.remember("x")):
+        for act in (again.count, lambda: again.recall("x"), lambda: again.remember("x")):
             with pytest.raises(StoreTooNew) as caught:
                 act()
             assert "Upgrade" in caught.value.hint
+        (wrong,) = [check for check in again.doctor() if not check.ok]
+        assert wrong.name == "project: store"
+        assert "Upgrade" in wrong.detail
     assert path.read_bytes() == before
 
 
@@ -458,3 +461,21 @@ def test_a_store_restored_from_itself_is_as_it_was(memory: Recollect) -> None:
         memory.restore_backup(store_file(memory))
     assert (memory.list({}), memory.audit(limit=None)) == before
     assert all(check.ok for check in memory.doctor())
+
+
+def test_a_global_memory_that_cannot_be_used_does_not_take_the_project_with_it(tmp_path: Path) -> None:
+    """Recall goes on with the project and says so; status and doctor name the trouble."""
+    with at(tmp_path) as memory:
+        memory.remember("Deploys go out from main")
+        memory.remember("Answers in British English", scope="global")
+    spoil(tmp_path / "home" / "global" / "memory.db", "DROP TABLE feedback")
+    with at(tmp_path) as memory:
+        found = memory.recall("deploys")
+        assert [hit.memory.ref for hit in found] == ["1"]
+        assert any("global memory could not be searched" in note for note in found.notes)
+        with pytest.raises(StoreDamaged):
+            memory.recall("deploys", space="global")
+        told = memory.status()
+        assert [space.name for space in told.spaces] == ["project"]
+        assert any("the global memory cannot be used" in each for each in told.trouble)
+        assert [check.name for check in memory.doctor() if not check.ok] == ["global: store"]

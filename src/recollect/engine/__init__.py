@@ -345,7 +345,12 @@ class Recollect:
     def status(self) -> Overview:
         """How memory stands here."""
         off = self._parts.switch.off_where()
-        spaces = tuple(maintain.space_overview(self._parts, name, self._backups(name)) for name in self._openers)
+        spaces, trouble = [], []
+        for name in self._openers:
+            try:
+                spaces.append(maintain.space_overview(self._parts, name, self._backups(name)))
+            except StoreError as error:
+                trouble.append(f"the {name} memory cannot be used: {error}")
         identity = self._identity
         return Overview(
             project=identity.name if identity else "",
@@ -355,8 +360,9 @@ class Recollect:
             on=off is None,
             off_where=off,
             search="words",
-            spaces=spaces,
+            spaces=tuple(spaces),
             notes=self.notes,
+            trouble=tuple(trouble),
         )
 
     @property

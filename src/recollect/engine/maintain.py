@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import BadFile
+from ..errors import BadFile, StoreError
 from ..model import LIVE, Check, Condition, Op, Put
 from ..store import Store, salvaged, set_aside
 from .home import loose_files
@@ -43,6 +43,8 @@ class Overview:
     search: str
     spaces: tuple[SpaceOverview, ...]
     notes: tuple[str, ...]
+    trouble: tuple[str, ...] = ()
+    """Spaces that cannot be used, and why."""
 
 
 def space_overview(parts: Parts, name: SpaceName, backups: Path | None) -> SpaceOverview:
@@ -118,7 +120,11 @@ def examine(stores: dict[SpaceName, Callable[[], Store]], home: Path | None, *, 
     """Look everything over; with `rebuild`, make derived data anew first."""
     found: list[Check] = []
     for name, open_space in stores.items():
-        store = open_space()
+        try:
+            store = open_space()
+        except StoreError as error:
+            found.append(Check(name=f"{name}: store", ok=False, detail=f"{error} {error.hint}".strip()))
+            continue
         if rebuild:
             store.rebuild()
         found += [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..errors import InvalidText
+from ..errors import InvalidText, StoreError
 from ..model import LIVE, Condition, Op, Recall, Status, Where, WordSearch
 from ..policy.query import parse_limit, query_words, telling_words
 from ..policy.rank import PROFILES, Asking, pooled, rank
@@ -13,6 +13,8 @@ from .parts import Parts, SpaceName
 POOL = 5
 """How many candidates are ranked for each result asked for: the ranking may reorder what the words found."""
 LEAST_POOL = 50
+
+_SPACES: tuple[SpaceName, ...] = ("project", "global")
 
 FOUND_BY_SEARCH = frozenset(Status) - {Status.FORGOTTEN, Status.QUARANTINED}
 """What a search may show: everything that was not forgotten and is not withheld."""
@@ -43,14 +45,20 @@ def recall(
         return Recall(query=asked, notes=() if words else ("the question holds no word to look for",))
     pool = max(LEAST_POOL, wanted, min(POOL * wanted, settings.candidates))
     allowed = (*where, _standing(statuses), _reach(session, task))
-    found = [
-        store.search(words, where=allowed, limit=pool, postings=settings.postings)
-        for store in ((parts.project(), parts.shared()) if space is None else (parts.store(space),))
-    ]
+    found: list[WordSearch] = []
+    trouble: list[str] = []
+    for name in _SPACES if space is None else (space,):
+        try:
+            found.append(parts.store(name).search(words, where=allowed, limit=pool, postings=settings.postings))
+        except StoreError as error:
+            if space is not None or name == "project":
+                raise
+            # What holds here is worth having even when what holds everywhere cannot be had.
+            trouble.append(f"the global memory could not be searched: {error}")
     asking = Asking(parts.clock(), pooled(each.statistics for each in found))
     matches = [match for each in found for match in each.matches]
     hits = rank(matches, PROFILES[settings.profile], asking=asking, limit=wanted)
-    return Recall(query=asked, hits=hits, notes=tuple(_limits(found)))
+    return Recall(query=asked, hits=hits, notes=(*trouble, *_limits(found)))
 
 
 def _limits(found: list[WordSearch]) -> Iterator[str]:

@@ -71,6 +71,7 @@ def head(terminal: Terminal) -> None:
       recollect audit head
     """
     with terminal.memory() as memory:
+        memory.count(space=terminal.space)  # a store that cannot be used says so itself
         told = memory.status()
     here = next(space for space in told.spaces if space.name == terminal.space)
     terminal.show({"head": here.audit_head}, lambda: print(here.audit_head))

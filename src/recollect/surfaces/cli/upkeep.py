@@ -11,7 +11,7 @@ import click
 
 from ...codec import encode
 from ...errors import BadFile
-from .terminal import Terminal, command_options, table
+from .terminal import Terminal, command_options, table, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,8 @@ def _print_overview(overview: Overview) -> None:
             ("search by", overview.search),
         ],
     )
+    for trouble in overview.trouble:
+        print(visible(f"\nTROUBLE: {trouble}"))
     for space in overview.spaces:
         print(f"\n{space.name}: {space.live:,} live memories, {space.bytes / 1e6:.1f} MB")
         table(("", ""), list(_space_rows(space)))
