@@ -156,7 +156,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Seque
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=None, pad_edge=False, header_style="dim")
+    grid = Table(box=None, pad_edge=False, header_style="dim", show_header=any(columns))
     for number, name in enumerate(columns):
         grid.add_column(name, justify="right" if number in right else "left", overflow="fold")
     for row in rows:
