@@ -8,9 +8,12 @@ from pathlib import Path
 
 from ..errors import BadFile, StoreError
 from ..model import LIVE, Check, Condition, Op, Put
-from ..store import Store, salvaged, set_aside
+from ..store import Store, backups_in, salvaged, set_aside
 from .home import loose_files
 from .parts import Parts, SpaceName
+
+OWN = "memory-*.db"
+"""Backups that we made and may clear away; whatever else lies among them belongs to somebody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,7 @@ def space_overview(parts: Parts, name: SpaceName, backups: Path | None) -> Space
     """How a space stands."""
     store = parts.store(name)
     live = (Condition("status", Op.IN, tuple(sorted(LIVE))),)
-    kept = backups_in(backups)
+    kept = backups_in(backups, OWN)
     with store.snapshot():
         head = store.audit_head()
         return SpaceOverview(
@@ -69,13 +72,6 @@ def space_overview(parts: Parts, name: SpaceName, backups: Path | None) -> Space
         )
 
 
-def backups_in(folder: Path | None) -> list[Path]:
-    """The backups of a space, newest first."""
-    if folder is None or not folder.is_dir():
-        return []
-    return sorted(folder.glob("memory-*.db"), key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
-
-
 def back_up(parts: Parts, store: Store, target: Path | None, folder: Path | None) -> Path:
     """Write a backup, by default among the space's own, of which the oldest go when there are enough."""
     if target is None and folder is None:
@@ -84,14 +80,14 @@ def back_up(parts: Parts, store: Store, target: Path | None, folder: Path | None
     path = target or (folder or Path()) / f"memory-{stamp}.db"
     store.backup(path)
     if target is None:
-        for old in backups_in(folder)[max(1, parts.settings.backup.keep) :]:
+        for old in backups_in(folder, OWN)[max(1, parts.settings.backup.keep) :]:
             old.unlink(missing_ok=True)
     return path
 
 
 def bring_back(parts: Parts, store: Store, source: Path | None, folder: Path | None) -> tuple[Path, Path | None]:
     """Restore a backup, by default the newest, after backing up what is there. Returns both files."""
-    chosen = source or next(iter(backups_in(folder)), None)
+    chosen = source or next(iter(backups_in(folder, OWN)), None)
     if chosen is None:
         raise BadFile(str(folder), "holds no backup", hint="`recollect backup` makes one.")
     safety = back_up(parts, store, None, folder) if folder else None

@@ -13,10 +13,10 @@ from .audit import Bound, Head
 from .contract import Options, Store
 from .json_file import JsonStore
 from .sqlite import SqliteStore
-from .sqlite.files import set_aside
+from .sqlite.files import backups_in, set_aside
 from .sqlite.salvage import salvaged
 
-__all__ = ["Bound", "Head", "Options", "Store", "open_store", "salvaged", "set_aside"]
+__all__ = ["Bound", "Head", "Options", "Store", "backups_in", "open_store", "salvaged", "set_aside"]
 
 
 def open_store(url: str, options: Options = Options()) -> Store:

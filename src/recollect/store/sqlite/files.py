@@ -156,11 +156,11 @@ def _stale(connection: apsw.Connection) -> bool:
 # --- Backups -------------------------------------------------------------------------------------------------------
 
 
-def backups_in(folder: Path | None) -> list[Path]:
+def backups_in(folder: Path | None, pattern: str = "*.db") -> list[Path]:
     """The backups of a folder, newest first."""
     if folder is None or not folder.is_dir():
         return []
-    return sorted(folder.glob("*.db"), key=lambda path: path.stat().st_mtime, reverse=True)
+    return sorted(folder.glob(pattern), key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
 
 
 def write_backup(source: apsw.Connection, path: Path) -> None:

@@ -56,7 +56,8 @@ def _print_settings(data: list[dict[str, Json]]) -> None:
         changed = each["source"] != "default"
         told = f"set by {each['source']}; default {_spelled(each['default'])}" if changed else "default"
         print(visible(f"{each['key']} = {_spelled(each['value'])}  ({told})"))
-        print(visible(f"    {each['meaning']} {each['allowed']}".rstrip()))
+        allowed = f" ({each['allowed']})" if each["allowed"] else ""
+        print(visible(f"    {each['meaning']}{allowed}"))
 
 
 def _spelled(value: Json) -> str:
