@@ -13,6 +13,7 @@
     │   ├── KeyReused           an idempotency key came back with a different request
     │   └── DuplicateMemory     another live memory already says exactly this
     ├── ProjectError            which project this folder is cannot be settled
+    ├── EmbedderUnavailable     an embedding model that is not there, is damaged or does not answer
     ├── BadFile                 a file that is not what it should be (import, restore)
     ├── StoreError              the store could not do it; nothing was half done
     │   ├── StoreBusy           the write lock was not had in time
@@ -135,6 +136,16 @@ class ProjectError(RecollectError):
 
     def __init__(self, problem: str, *, hint: str = "") -> None:
         super().__init__(problem)
+        self.hint = hint
+
+
+class EmbedderUnavailable(RecollectError):
+    """An embedding model that is not there, is damaged or does not answer. `model` is its name in the settings."""
+
+    def __init__(self, model: str, problem: str, *, hint: str = "") -> None:
+        super().__init__(f"embedding model {model!r}: {problem}")
+        self.model = model
+        self.problem = problem
         self.hint = hint
 
 
