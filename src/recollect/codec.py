@@ -127,7 +127,7 @@ def _checker(kind: Any) -> _Checker:
 
 def _dataclass_checker(kind: type) -> _Checker:
     hints = typing.get_type_hints(kind)
-    parts = [(each.name, _checker(hints[each.name])) for each in fields(kind) if each.name not in _JSON_FIELDS]
+    parts = [(each.name, _checker(hints[each.name])) for each in fields(kind) if not _any_json(hints[each.name])]
 
     def check_dataclass(value: object, path: str) -> object:
         if not isinstance(value, kind):
@@ -199,7 +199,7 @@ def _decoder(kind: Any) -> _Decoder:
 def _dataclass_decoder(kind: type) -> _Decoder:
     hints = typing.get_type_hints(kind)
     parts: dict[str, tuple[Field[object], _Decoder]] = {
-        each.name: (each, _plain_json if each.name in _JSON_FIELDS else _decoder(hints[each.name]))
+        each.name: (each, _plain_json if _any_json(hints[each.name]) else _decoder(hints[each.name]))
         for each in fields(kind)
     }
 
@@ -218,8 +218,9 @@ def _dataclass_decoder(kind: type) -> _Decoder:
     return decode_dataclass
 
 
-_JSON_FIELDS = frozenset({"payload", "detail"})
-"""Fields that hold any JSON; the recursive alias cannot be taken apart like the others."""
+def _any_json(hint: Any) -> bool:
+    """Whether a field holds any JSON; the recursive alias cannot be taken apart like the others."""
+    return any(typing.get_origin(each) is Mapping for each in typing.get_args(hint))
 
 
 def _plain_json(data: Json, path: str) -> object:

@@ -308,6 +308,54 @@ class Feedback:
     note: str = ""
 
 
+class Corpus(StrEnum):
+    """What can be searched: the memories, and three sorts of passages that lie beside them."""
+
+    MEMORY = "memory"
+    ITEMS = "items"
+    """Knowledge items extracted from files."""
+    SESSIONS = "sessions"
+    """Turns of session transcripts."""
+    SOURCES = "sources"
+    """Chunks of source files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece of a document that is kept elsewhere: a session's turn, a knowledge item, a chunk of a file.
+
+    A passage is known by its corpus, its document (a session's id, a file's path) and its position there. It can be
+    made anew from the document, so it has no history and is not exported.
+    """
+
+    id: int = 0
+    corpus: Corpus
+    document: str
+    position: int
+    text: str
+    label: str = ""
+    """Who says it, or what it is: a speaker, a heading, a symbol."""
+    at: datetime | None = None
+    payload: Json = None
+
+    @property
+    def reading(self) -> str:
+        """The passage as it is read: when, who, what."""
+        when = f"{self.at.day} {self.at:%B %Y} " if self.at else ""
+        return f"{when}{self.label}: {self.text}" if self.label else f"{when}{self.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """Something a person or the machine defined for a space, such as an alias or a season."""
+
+    sort: str
+    name: str
+    value: Json
+    made_by: str = ""
+    updated_at: datetime | None = None
+
+
 # --- Changes: the only way a store is written ----------------------------------------------------------------------
 
 
@@ -437,7 +485,34 @@ class Clear:
     """Forget every memory of the space, restorably."""
 
 
-Change: TypeAlias = Add | Revise | Weigh | Mark | Retag | Connect | Disconnect | Rate | Put | Regroup | Clear
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """Index passages of documents, each in place of the one that was at its position."""
+
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfile:
+    """Take the passages of a document out of the index, from a position on."""
+
+    corpus: Corpus
+    document: str
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Define:
+    """Define something under a name, in place of what it was; without a value, define it no longer."""
+
+    sort: str
+    name: str
+    value: Json = None
+
+
+Change: TypeAlias = (
+    Add | Revise | Weigh | Mark | Retag | Connect | Disconnect | Rate | Put | Regroup | Clear | File | Unfile | Define
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -513,19 +588,10 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordMatch:
-    """A memory that the words of a query found: how often it holds each of them, and how many words it has in all."""
-
-    memory: Memory
-    counts: Mapping[str, int]
-    length: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class WordStatistics:
-    """What BM25 needs to know of a corpus: memories, words in all, and in how many memories each asked word occurs."""
+    """What BM25 needs to know of a corpus: texts, words in all, and in how many texts each word (a stem) occurs."""
 
-    memories: int = 0
+    texts: int = 0
     words: int = 0
     holding: Mapping[str, int]
 
@@ -534,11 +600,44 @@ class WordStatistics:
 class WordSearch:
     """What a search by words found, the best of it first, and which words were too frequent to look for."""
 
-    matches: tuple[WordMatch, ...]
-    statistics: WordStatistics
+    items: tuple[int, ...] = ()
     skipped: tuple[str, ...] = ()
     newest_only: bool = False
-    """Even the rarest word was too frequent, so older memories were not looked at."""
+    """Even the rarest word was too frequent, so older texts were not looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """A text that a search by meaning found, and how close it is: a cosine."""
+
+    item: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unembedded:
+    """A text that has no vector of a model yet."""
+
+    item: int
+    text: str
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A memory, or a passage, with the words (stems) it is indexed under, field by field, the main text first."""
+
+    of: Memory | Passage
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """How often two memories were recalled together, as a strength that grows with each time."""
+
+    memory: MemoryId
+    other: MemoryId
+    strength: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -548,15 +647,22 @@ class Why:
     factor: str
     value: float
     detail: str = ""
+    adds: bool = False
+    """Evidence that is added up, as against a factor that multiplies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A result and the reasons that put it where it is. `score` is the product of the factors."""
+    """A result and the reasons that put it where it is.
+
+    `score` is what the evidence adds up to, times the factors. `relevance` is how sure the search is that this
+    answers the question, from 0 to 1.
+    """
 
     memory: Memory
     score: float
     why: tuple[Why, ...]
+    relevance: float = 1.0
 
     def __str__(self) -> str:
         return f"[id:{self.memory.ref}] {self.memory.content}"
@@ -569,6 +675,14 @@ class Recall(Sequence[Hit]):
     query: str
     hits: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
+    pinned: tuple[Memory, ...] = ()
+    """Pinned memories, where the ranking profile gives them beside the results."""
+    conflicts: tuple[tuple[str, str], ...] = ()
+    """Pairs of references that contradict each other, one of them among the results."""
+    scored: int = 0
+    """How many candidates were weighed."""
+    read: int = 0
+    """How many memories were read from the store."""
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -582,6 +696,52 @@ class Recall(Sequence[Hit]):
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """A passage that was found, with the reasons for its place and what stands around it."""
+
+    passage: Passage
+    score: float
+    why: tuple[Why, ...]
+    relevance: float = 1.0
+    before: tuple[Passage, ...] = ()
+    after: tuple[Passage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpts(Sequence[Excerpt]):
+    """The passages found for a question, best first, and notes on anything that limited the search."""
+
+    query: str
+    excerpts: tuple[Excerpt, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Excerpt: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Excerpt, ...]: ...
+    def __getitem__(self, index: int | slice) -> Excerpt | tuple[Excerpt, ...]:
+        return self.excerpts[index]
+
+    def __len__(self) -> int:
+        return len(self.excerpts)
+
+    def __iter__(self) -> Iterator[Excerpt]:
+        return iter(self.excerpts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absence:
+    """Why a memory is not among the results for a question: the step at which it left, and by how much."""
+
+    memory: Memory
+    step: str
+    detail: str
+    place: int | None = None
+    """Its place among everything that was ranked, if it came that far."""
+    why: tuple[Why, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -379,6 +379,19 @@ def test_tags_are_stored_in_one_spelling(given_: list[str], stored: tuple[str, .
         assert memory.untag(second.ref, *given_).tags == ()
 
 
+@pytest.mark.row("J10", "seasons")
+@pytest.mark.parametrize("given_", ["release-week", "Release Week", "  RELEASE\tweek ", "release-Week"])
+def test_a_season_is_stored_in_the_spelling_it_is_defined_under(given_: str) -> None:
+    """Of a new memory and of a changed one; what cannot be the name of a season is refused."""
+    with temp_recollect(background=False) as memory:
+        assert memory.remember("x", season=given_).memory.season == "release-week"
+        assert memory.update(1, season="other").season == "other"
+        assert memory.update(1, season=given_).season == "release-week"
+        for wrong in ("x" * 65, "a\x07b", " "):
+            with pytest.raises(InvalidInput, match="season"):
+                memory.update(1, season=wrong)
+
+
 # Secrets
 
 

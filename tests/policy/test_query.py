@@ -54,7 +54,7 @@ STEERING = (
 @pytest.fixture(scope="module")
 def notes() -> Iterator[Recollect]:
     """A memory with a few notes that talk like queries."""
-    with temp_recollect() as memory:
+    with temp_recollect(settings={"recall.profile": "koshi"}) as memory:
         memory.remember_many(NOTES)
         yield memory
 

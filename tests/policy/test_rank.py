@@ -1,33 +1,115 @@
-"""Ranking: the numbers a place in the results is made of."""
+"""Ranking: the numbers a place in the results is made of, profile by profile."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from recollect import Hit, Memory
-from recollect.model import Uid, WordMatch, WordStatistics
+from recollect import Anchor, Hit, Kind, Memory, Origin, Recollect, Status
+from recollect.model import Uid, WordStatistics
+from recollect.policy.kinds import KINDS
+from recollect.policy.moments import Period
 from recollect.policy.rank import (
-    KOSHI,
+    BASELINES,
     PROFILES,
     Asking,
-    age_days,
-    pooled,
+    Candidate,
+    calibrated,
     rank,
+    recency_boost,
     recency_weight,
     score_weight,
-    word_rarity,
-    word_relevance,
+    summed,
 )
+from recollect.policy.relevance import Evidence
+from recollect.policy.spread import Reached
+from recollect.policy.words import Asked, Held, bm25, posed
 from recollect.testing import FixedClock, temp_recollect
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-counts = st.integers(1, 1_000)
+QUERY = posed(
+    [Asked("deploy", "deploy", {"deploy": 1.0})], WordStatistics(texts=100, words=1_000, holding={"deploy": 5})
+)
+ASKING = Asking(now=NOW, query=QUERY, settings={"vector_weight": 0.7, "text_weight": 0.3})
 moments = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+shares = st.floats(0, 1, allow_nan=False)
+
+each_profile = pytest.mark.parametrize("name", sorted(PROFILES))
+
+
+def uid(number: int) -> Uid:
+    """One of many."""
+    return Uid(f"{number:08x}-0000-4000-8000-000000000000")
+
+
+def candidate(
+    number: int = 0,
+    *,
+    count: float = 1.0,
+    cosine: float | None = None,
+    reached: Reached | None = None,
+    together: float = 0.0,
+    **memory: object,
+) -> Candidate:
+    """A memory that holds the word `deploy` among ten."""
+    fields: dict[str, object] = {"content": "about a deploy", "created_at": NOW, "updated_at": NOW, **memory}
+    found = Held({"deploy": count} if count else {}, 10)
+    words = bm25(found, QUERY) / QUERY.mass
+    return Candidate(
+        memory=Memory(uid=uid(number), id=number, **fields),  # type: ignore[arg-type]
+        held=found,
+        evidence=Evidence(words=words, meaning=words if cosine is None else max(0.0, cosine)),
+        cosine=cosine,
+        reached=reached,
+        together=together,
+    )
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> list[Candidate]:
+    """Memories of all sorts, found in all ways."""
+    drawn = []
+    for number in range(draw(st.integers(0, 6))):
+        created = draw(moments)
+        drawn.append(
+            candidate(
+                number,
+                count=draw(st.floats(0, 20, allow_nan=False)),
+                cosine=draw(st.none() | st.floats(-1, 1, allow_nan=False)),
+                reached=draw(st.none() | st.builds(Reached, shares, st.integers(0, 2), st.just("1 relates-to 2"))),
+                together=draw(shares),
+                kind=draw(st.sampled_from(Kind)),
+                origin=draw(st.sampled_from(Origin)),
+                status=draw(st.sampled_from([Status.CANDIDATE, Status.CONFIRMED, Status.PINNED])),
+                score=draw(st.integers(-40, 40)),
+                importance=draw(shares),
+                confidence=draw(shares),
+                trust=draw(shares),
+                access_count=draw(st.integers(0, 10_000)),
+                created_at=created,
+                updated_at=draw(moments),
+                accessed_at=draw(st.none() | moments),
+                last_hit_at=draw(st.none() | moments),
+                anchors=(Anchor(path="a.py"),) if draw(st.booleans()) else (),
+            )
+        )
+    return drawn
+
+
+askings = st.builds(
+    Asking,
+    now=moments,
+    query=st.just(QUERY),
+    files=st.sampled_from([frozenset(), frozenset({"a.py"})]),
+    periods=st.sampled_from([(), (Period(NOW - timedelta(days=7), NOW, "last week"),)]),
+    settings=st.fixed_dictionaries({"vector_weight": st.floats(0, 10), "text_weight": st.floats(0, 10)}),
+)
 
 
 def factors(hit: Hit) -> dict[str, float]:
@@ -35,25 +117,98 @@ def factors(hit: Hit) -> dict[str, float]:
     return {why.factor: why.value for why in hit.why}
 
 
-def matched(number: int, *, score: int = 0, created: datetime = NOW, hit: datetime | None = None) -> WordMatch:
-    """A memory that holds the word `deploy` once among ten."""
-    memory = Memory(
-        uid=Uid(f"{number:08x}-0000-4000-8000-000000000000"),
-        content="about a deploy",
-        score=score,
-        created_at=created,
-        updated_at=created,
-        last_hit_at=hit,
-    )
-    return WordMatch(memory=memory, counts={"deploy": 1}, length=10)
+def detail(hit: Hit, factor: str) -> str:
+    """What a reason was made from."""
+    return next(why.detail for why in hit.why if why.factor == factor)
 
 
-def corpus(memories: int = 100, words: int = 1_000, **holding: int) -> WordStatistics:
-    """What is known of a space."""
-    return WordStatistics(memories=memories, words=words, holding=holding or {"deploy": 5})
+def alone(found: Candidate, profile: str, asking: Asking = ASKING) -> dict[str, float]:
+    """The factors of one memory under a profile."""
+    [hit] = rank([found], PROFILES[profile], asking)
+    return factors(hit)
 
 
-# Reinforcement
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def koshi(clock: FixedClock) -> Iterator[Recollect]:
+    """A memory that ranks by words, score and recency."""
+    with temp_recollect(clock=clock, settings={"recall.profile": "koshi"}, background=False) as memory:
+        yield memory
+
+
+# Whatever the profile
+
+
+@pytest.mark.row("X14", "presence")
+@each_profile
+@settings(max_examples=max(20, settings().max_examples // 4))
+@given(pool=candidates(), asking=askings)
+def test_a_score_is_the_sum_of_the_evidence_times_the_factors(name: str, pool: list[Candidate], asking: Asking) -> None:
+    """Exactly: a place can always be explained."""
+    for hit in rank(pool, PROFILES[name], asking):
+        adds = [why.value for why in hit.why if why.adds]
+        product = math.prod(why.value for why in hit.why if not why.adds)
+        assert hit.score == pytest.approx(product * math.fsum(adds) if adds else product)
+        assert hit.score == summed(hit.why) > 0
+        assert 0 <= hit.relevance <= 1
+
+
+@each_profile
+@settings(max_examples=max(20, settings().max_examples // 4))
+@given(pool=candidates(), asking=askings, seed=st.randoms(use_true_random=False))
+def test_the_best_come_first_and_equals_newest_first(
+    name: str, pool: list[Candidate], asking: Asking, seed: object
+) -> None:
+    """So the order is always the same, in whatever order they were found."""
+    hits = rank(pool, PROFILES[name], asking)
+    order = [(-hit.score, -hit.memory.created_at.timestamp(), hit.memory.uid) for hit in hits]
+    assert order == sorted(order)
+    assert {hit.memory.uid for hit in hits} <= {each.memory.uid for each in pool}
+    assert len({hit.memory.uid for hit in hits}) == len(hits)
+    shuffled = list(pool)
+    seed.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert rank(shuffled, PROFILES[name], asking) == hits
+
+
+@each_profile
+@settings(max_examples=max(20, settings().max_examples // 4))
+@given(pool=candidates(), told=st.integers(0, 9))
+def test_telling_fewer_reasons_changes_no_place(name: str, pool: list[Candidate], told: int) -> None:
+    """The first few carry theirs."""
+    whole = rank(pool, PROFILES[name], ASKING)
+    brief = rank(pool, PROFILES[name], ASKING, told=told)
+    assert [(hit.memory.uid, hit.score, hit.relevance) for hit in brief] == [
+        (hit.memory.uid, hit.score, hit.relevance) for hit in whole
+    ]
+    assert brief[:told] == whole[:told]
+    assert all(hit.why == () for hit in brief[told:])
+
+
+def test_equals_are_ordered_newest_first() -> None:
+    """Where a profile does not look at age."""
+    pool = [candidate(number, created_at=NOW - timedelta(days=10 - number)) for number in range(5)]
+    assert [hit.memory.id for hit in rank(pool, PROFILES["words"], ASKING)] == [4, 3, 2, 1, 0]
+
+
+def test_a_profile_is_known_by_its_name_and_says_what_it_does() -> None:
+    """The name is what the setting says."""
+    assert {name: profile.name for name, profile in PROFILES.items()} == {name: name for name in PROFILES}
+    assert {"default", "koshi", "cascade", "praxis", "brain", *BASELINES} == set(PROFILES)
+    assert all(profile.meaning for profile in PROFILES.values())
+
+
+@given(st.floats(-5, 5), st.floats(-5, 5))
+def test_more_evidence_is_never_less_sure(one: float, other: float) -> None:
+    """And what it comes to is a share."""
+    assume(one <= other)
+    assert 0 <= calibrated(one) <= calibrated(other) <= 1
+
+
+# Words, reinforcement and recency: koshi
 
 
 @pytest.mark.row("K2", "score")
@@ -61,19 +216,19 @@ def corpus(memories: int = 100, words: int = 1_000, **holding: int) -> WordStati
 def test_a_score_weighs_what_the_design_says(score: int, weight: float) -> None:
     """e to the fifth of the score."""
     assert round(score_weight(score), 2) == weight
+    assert round(alone(candidate(score=score), "koshi")["score"], 2) == weight
 
 
 @pytest.mark.row("K2", "score")
 @pytest.mark.parametrize("reinforced, demoted, weight", [(1, 0, 1.82), (0, 0, 1.0), (0, 1, 0.82), (0, 5, 0.37)])
-def test_a_hit_tells_what_its_score_was_worth(reinforced: int, demoted: int, weight: float) -> None:
+def test_a_hit_tells_what_its_score_was_worth(koshi: Recollect, reinforced: int, demoted: int, weight: float) -> None:
     """Through the library, after reinforcing and demoting."""
-    with temp_recollect(clock=FixedClock()) as memory:
-        ref = memory.remember("Deploys go out from main").ref
-        for _ in range(reinforced):
-            memory.reinforce(ref)
-        for _ in range(demoted):
-            memory.demote(ref)
-        [hit] = memory.recall("deploys")
+    ref = koshi.remember("Deploys go out from main").ref
+    for _ in range(reinforced):
+        koshi.reinforce(ref)
+    for _ in range(demoted):
+        koshi.demote(ref)
+    [hit] = koshi.recall("deploys")
     assert round(factors(hit)["score"], 2) == weight
 
 
@@ -84,9 +239,6 @@ def test_a_higher_score_never_weighs_less(one: int, other: int) -> None:
     assert 0 < score_weight(one) <= score_weight(other) < math.inf
 
 
-# Recency
-
-
 @pytest.mark.parametrize("days, weight", [(0, 1.0), (1, 1 / 1.01), (100, 0.5), (300, 0.25), (-50, 1.0)])
 def test_freshness_weighs_what_the_design_says(days: int, weight: float) -> None:
     """One over one and a hundredth a day; a time to come counts as today."""
@@ -94,196 +246,251 @@ def test_freshness_weighs_what_the_design_says(days: int, weight: float) -> None
 
 
 @pytest.mark.row("K2", "creation")
-def test_without_a_hit_recency_counts_from_creation() -> None:
+def test_without_a_hit_recency_counts_from_creation(koshi: Recollect, clock: FixedClock) -> None:
     """A hundred days on, a memory is worth a half."""
-    clock = FixedClock()
-    with temp_recollect(clock=clock) as memory:
-        memory.remember("Deploys go out from main")
-        clock.move(days=100)
-        [hit] = memory.recall("deploys")
+    koshi.remember("Deploys go out from main")
+    clock.move(days=100)
+    [hit] = koshi.recall("deploys")
     assert factors(hit)["recency"] == pytest.approx(0.5)
-    assert next(why.detail for why in hit.why if why.factor == "recency") == "created 100 days ago"
+    assert detail(hit, "recency") == "created 100 days ago"
 
 
 @pytest.mark.row("K2", "last-hit")
-def test_after_a_hit_recency_counts_from_it() -> None:
+def test_after_a_hit_recency_counts_from_it(koshi: Recollect, clock: FixedClock) -> None:
     """Reinforcing makes a memory fresh; demoting it later does not."""
-    clock = FixedClock()
-    with temp_recollect(clock=clock) as memory:
-        ref = memory.remember("Deploys go out from main").ref
-        clock.move(days=500)
-        memory.reinforce(ref)
-        clock.move(days=300)
-        memory.demote(ref)
-        [hit] = memory.recall("deploys")
+    ref = koshi.remember("Deploys go out from main").ref
+    clock.move(days=500)
+    koshi.reinforce(ref)
+    clock.move(days=300)
+    koshi.demote(ref)
+    [hit] = koshi.recall("deploys")
     assert factors(hit)["recency"] == pytest.approx(0.25)
-    assert next(why.detail for why in hit.why if why.factor == "recency") == "last hit 300 days ago"
+    assert detail(hit, "recency") == "last hit 300 days ago"
 
 
-def test_a_clock_that_was_set_back_makes_nothing_younger_than_new() -> None:
+def test_a_clock_that_was_set_back_makes_nothing_younger_than_new(koshi: Recollect, clock: FixedClock) -> None:
     """A memory from the future is worth what a new one is."""
-    clock = FixedClock()
-    with temp_recollect(clock=clock) as memory:
-        memory.remember("Deploys go out from main")
-        clock.move(days=-30)
-        [hit] = memory.recall("deploys")
+    koshi.remember("Deploys go out from main")
+    clock.move(days=-30)
+    [hit] = koshi.recall("deploys")
     assert factors(hit)["recency"] == 1.0
 
 
 @given(moments, moments)
-def test_age_is_never_negative_and_freshness_never_above_one(since: datetime, now: datetime) -> None:
+def test_freshness_is_a_share(since: datetime, now: datetime) -> None:
     """Whatever the clocks show."""
-    assert age_days(since, now) >= 0
     assert 0 < recency_weight(since, now) <= 1
 
 
-# Words
-
-
-def relevance(count: int, length: int, holding: int, memories: int = 1_000) -> float:
-    """What one word is worth."""
-    return word_relevance({"w": count}, length, corpus(memories, memories * 20, w=holding))
-
-
-@given(counts, counts, counts, counts)
-def test_holding_a_word_more_often_is_worth_more(count: int, more: int, length: int, holding: int) -> None:
-    """In texts of one length."""
-    assert relevance(count, length, holding) < relevance(count + more, length, holding)
-
-
-@given(counts, counts, counts, counts)
-def test_the_same_in_a_longer_text_is_worth_less(count: int, length: int, more: int, holding: int) -> None:
-    """A word among few says more than among many."""
-    assert relevance(count, length, holding) > relevance(count, length + more, holding)
-
-
-@given(counts, counts, st.integers(1, 999), st.integers(1, 999))
-def test_a_rarer_word_is_worth_more(count: int, length: int, rarer: int, other: int) -> None:
-    """Held by fewer memories."""
-    assume(rarer < other)
-    assert relevance(count, length, rarer) > relevance(count, length, other)
-
-
-@given(
-    st.dictionaries(st.sampled_from("abcdef"), counts),
-    st.integers(0, 10_000),
-    st.builds(
-        WordStatistics,
-        memories=st.integers(0, 1_000),
-        words=st.integers(0, 100_000),
-        holding=st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2_000)),
-    ),
-)
-def test_relevance_is_never_negative(held: dict[str, int], length: int, statistics: WordStatistics) -> None:
-    """Not for words that every memory holds, nor where statistics and memories disagree."""
-    assert 0 <= word_relevance(held, length, statistics) < math.inf
-
-
-@given(st.integers(0, 1_000), st.integers(0, 1_000))
-def test_a_word_in_every_memory_still_counts(holding: int, memories: int) -> None:
-    """In a young store every word is in half of the memories."""
-    assert word_rarity(holding, memories) > 0
-
-
-@pytest.mark.row("K2", "relevance")
-def test_relevance_is_bm25() -> None:
+@pytest.mark.row("K2", "relevance", "score", "last-hit", "creation")
+@given(candidates(), askings)
+def test_koshi_is_relevance_times_score_times_recency(pool: list[Candidate], asking: Asking) -> None:
     """The formula, written out once more."""
-    statistics = corpus(10, 80, deploy=3, main=6)
-    found = word_relevance({"deploy": 2, "main": 1}, 12, statistics)
-    norm = 1.2 * (1 - 0.75 + 0.75 * 12 / 8)
-    deploy = math.log(1 + (10 - 3 + 0.5) / (3 + 0.5)) * 2 * 2.2 / (2 + norm)
-    main = math.log(1 + (10 - 6 + 0.5) / (6 + 0.5)) * 1 * 2.2 / (1 + norm)
-    assert found == pytest.approx(deploy + main)
+    by_uid = {each.memory.uid: each for each in pool}
+    for hit in rank(pool, PROFILES["koshi"], asking):
+        memory = hit.memory
+        days = max(0.0, (asking.now - (memory.last_hit_at or memory.created_at)).total_seconds() / 86_400)
+        expected = bm25(by_uid[memory.uid].held, QUERY) * math.exp(0.2 * memory.score) / (1 + 0.01 * days)
+        assert hit.score == pytest.approx(expected)
+        assert [why.factor for why in hit.why] == ["words", "score", "recency"]
 
 
 @pytest.mark.row("K2", "relevance")
-def test_the_memory_that_says_more_of_what_was_asked_comes_first() -> None:
-    """Among equals in score and age."""
-    with temp_recollect(clock=FixedClock()) as memory:
-        memory.remember("Deploys of the website happen weekly")
-        best = memory.remember("Rollbacks of deploys take the previous image")
-        memory.remember("Nothing to do with it")
-        found = memory.recall("how do rollbacks of deploys work")
+def test_the_memory_that_says_more_of_what_was_asked_comes_first(koshi: Recollect) -> None:
+    """Among equals in score and age; what has none of the words is not there."""
+    koshi.remember("Deploys of the website happen weekly")
+    best = koshi.remember("Rollbacks of deploys take the previous image")
+    koshi.remember("Nothing to do with it")
+    found = koshi.recall("how do rollbacks of deploys work")
     assert found[0].memory.content == best.memory.content
     assert len(found) == 2
 
 
-# Statistics of several spaces
-
-
-@given(
-    st.lists(
-        st.builds(
-            WordStatistics,
-            memories=st.integers(0, 100),
-            words=st.integers(0, 1_000),
-            holding=st.dictionaries(st.sampled_from("abc"), st.integers(1, 50)),
-        ),
-        max_size=4,
-    )
-)
-def test_pooled_statistics_are_those_of_one_space_that_holds_all(parts: list[WordStatistics]) -> None:
-    """Sums, whatever the order."""
-    whole = pooled(parts)
-    assert whole.memories == sum(part.memories for part in parts)
-    assert whole.words == sum(part.words for part in parts)
-    assert whole.holding == {
-        word: sum(part.holding.get(word, 0) for part in parts) for word in {w for p in parts for w in p.holding}
-    }
-    assert pooled(reversed(parts)) == whole
-
-
-def test_a_memory_is_worth_the_same_in_the_project_as_in_the_global_space() -> None:
-    """A small space does not make its words look rarer than a large one."""
-    with temp_recollect(clock=FixedClock()) as memory:
-        memory.remember_many([f"note {number} of the project" for number in range(30)])
-        memory.remember("the quick deploy of Ada")
-        memory.remember("the quick deploy of Bob", scope="global")
-        here, there = memory.recall("quick deploy")
-    assert {here.memory.ref, there.memory.ref} == {"31", "g1"}
-    assert factors(here)["words"] == pytest.approx(factors(there)["words"])
-
-
-# The product
-
-
-@given(
-    st.lists(st.tuples(st.integers(-20, 20), moments, st.none() | moments), min_size=1, max_size=12),
-    moments,
-    st.integers(0, 15),
-)
-def test_a_place_is_the_product_of_its_reasons_and_the_best_come_first(
-    drawn: list[tuple[int, datetime, datetime | None]], now: datetime, limit: int
-) -> None:
-    """Equals are ordered newest first, so that the order is always the same."""
-    matches = [matched(n, score=s, created=created, hit=hit) for n, (s, created, hit) in enumerate(drawn)]
-    hits = rank(matches, KOSHI, asking=Asking(now, corpus()), limit=limit)
-    assert len(hits) == min(limit, len(matches))
-    for hit in hits:
-        assert hit.score == math.prod(why.value for why in hit.why)
-        assert [why.factor for why in hit.why] == ["words", "score", "recency"]
-        since = hit.memory.last_hit_at or hit.memory.created_at
-        expected = score_weight(hit.memory.score) * recency_weight(since, now)
-        assert hit.score == pytest.approx(word_relevance({"deploy": 1}, 10, corpus()) * expected)
-    order = [(-hit.score, -hit.memory.created_at.timestamp(), hit.memory.uid) for hit in hits]
-    assert order == sorted(order)
-    assert hits == rank(reversed(matches), KOSHI, asking=Asking(now, corpus()), limit=limit)
-
-
 @pytest.mark.row("X14", "presence")
-def test_every_hit_says_what_its_place_is_made_of() -> None:
+def test_every_hit_says_what_its_place_is_made_of(koshi: Recollect) -> None:
     """Each factor with its value and what it came from."""
-    with temp_recollect(clock=FixedClock()) as memory:
-        memory.reinforce(memory.remember("Deploys go out from main").ref)
-        [hit] = memory.recall("main deploys of today")
-    assert hit.score == math.prod(why.value for why in hit.why)
+    koshi.reinforce(koshi.remember("Deploys go out from main").ref)
+    [hit] = koshi.recall("main deploys of today")
     assert [(why.factor, why.detail) for why in hit.why] == [
-        ("words", "deploys, main"),
+        ("words", "main, deploys"),
         ("score", "score +3"),
         ("recency", "last hit 0 days ago"),
     ]
 
 
-def test_a_profile_is_known_by_its_name() -> None:
-    """The name is what the setting says."""
-    assert {name: profile.name for name, profile in PROFILES.items()} == {"koshi": "koshi"}
+def test_a_memory_is_worth_the_same_in_the_project_as_in_the_global_space(koshi: Recollect) -> None:
+    """A small space does not make its words look rarer than a large one."""
+    koshi.remember_many([f"note {number} of the project" for number in range(30)])
+    koshi.remember("the quick deploy of Ada")
+    koshi.remember("the quick deploy of Bob", scope="global")
+    here, there = koshi.recall("quick deploy")
+    assert {here.memory.ref, there.memory.ref} == {"31", "g1"}
+    assert factors(here)["words"] == pytest.approx(factors(there)["words"])
+
+
+# The walk: cascade
+
+
+@pytest.mark.row("J10", "recency")
+@pytest.mark.parametrize(
+    "hours, boost", [(0, 1.5), (24, 1 + 0.5 / math.e), (48, 1 + 0.5 / math.e**2), (10_000, 1.0), (-24, 1.5)]
+)
+def test_recent_access_lifts_a_result(hours: int, boost: float) -> None:
+    """1 + 0.5 e^(-hours/24), from the last access, else from creation."""
+    assert recency_boost(NOW - timedelta(hours=hours), NOW) == pytest.approx(boost)
+    way = Reached(0.5, 0, "found itself")
+    old = NOW - timedelta(days=900)
+    for times in (
+        {"accessed_at": NOW - timedelta(hours=hours), "created_at": old},
+        {"created_at": NOW - timedelta(hours=hours)},
+    ):
+        assert alone(candidate(reached=way, **times), "cascade")["recency"] == pytest.approx(boost)  # type: ignore[arg-type]
+
+
+@pytest.mark.row("J11", "formula", "computed-on-read")
+def test_cascade_weighs_by_confidence_as_it_is_now() -> None:
+    """confidence · e^(-age/half-life) · (1 + 0.1 ln(uses + 1)) · trust, from when somebody last vouched for it."""
+    found = candidate(
+        reached=Reached(0.5, 0, "found itself"),
+        kind=Kind.PREFERENCE,
+        confidence=0.8,
+        trust=0.9,
+        access_count=9,
+        created_at=NOW - timedelta(days=400),
+        confirmed_at=NOW - timedelta(days=45),
+    )
+    expected = 0.8 * math.exp(-45 / 90) * (1 + 0.1 * math.log(10)) * 0.9
+    assert alone(found, "cascade")["confidence"] == pytest.approx(expected)
+
+
+@given(candidates(), askings)
+def test_cascade_ranks_what_the_walk_came_to_and_nothing_else(pool: list[Candidate], asking: Asking) -> None:
+    """Words play no part."""
+    hits = rank(pool, PROFILES["cascade"], asking)
+    reached = {each.memory.uid: each.reached for each in pool}
+    for hit in hits:
+        way = reached[hit.memory.uid]
+        assert way is not None
+        assert factors(hit)["cascade"] == way.score
+        assert detail(hit, "cascade") == way.path
+    assert rank([replace(each, held=Held({}, 1)) for each in pool], PROFILES["cascade"], asking) == hits
+
+
+# Metadata: praxis
+
+
+@pytest.mark.row("P9", "steps")
+def test_praxis_multiplies_words_by_metadata() -> None:
+    """Category, recency, access, file affinity and status, each a factor of its own."""
+    found = candidate(
+        kind=Kind.WARNING,
+        status=Status.PINNED,
+        access_count=7,
+        anchors=(Anchor(path="a.py"),),
+        updated_at=NOW - timedelta(days=14),
+    )
+    values = alone(found, "praxis", replace(ASKING, files=frozenset({"a.py"})))
+    assert list(values) == ["words", "kind", "recency", "access", "files", "status"]
+    assert values["kind"] == KINDS[Kind.WARNING].weight
+    assert 0.5 < values["recency"] < 1
+    assert values["access"] == pytest.approx(1 + 0.1 * 3)
+    assert values["files"] > 1
+    assert values["status"] > 1
+    plain = alone(candidate(), "praxis")
+    assert {plain[name] for name in ("kind", "recency", "access", "files", "status")} == {1.0}
+    assert alone(candidate(status=Status.CANDIDATE), "praxis")["status"] < 1
+
+
+@pytest.mark.row("P9", "limits")
+def test_praxis_has_the_limits_of_its_design() -> None:
+    """Fifteen go on, the worst three in ten are dropped, two of a session, five are given, five pinned beside them."""
+    praxis = PROFILES["praxis"]
+    assert (praxis.top, praxis.dropped, praxis.per_source, praxis.most, praxis.pinned) == (15, 0.3, 2, 5, 5)
+
+
+@given(st.integers(0, 10**9))
+def test_use_helps_within_bounds(uses: int) -> None:
+    """However often a memory was recalled."""
+    assert 1 <= alone(candidate(access_count=uses), "praxis")["access"] <= 1.5
+
+
+# The weighted sum: brain
+
+
+@pytest.mark.row("B10", "hybrid")
+@given(candidates(), st.floats(0, 10), st.floats(0, 10))
+def test_brain_adds_cosine_and_words_at_their_weights(pool: list[Candidate], vector: float, text: float) -> None:
+    """vector_weight · cosine + text_weight · BM25, the latter as a share of what the question asks for."""
+    asking = replace(ASKING, settings={"vector_weight": vector, "text_weight": text})
+    by_uid = {each.memory.uid: each for each in pool}
+    for hit in rank(pool, PROFILES["brain"], asking):
+        found = by_uid[hit.memory.uid]
+        assert hit.score == pytest.approx(vector * (found.cosine or 0.0) + text * found.evidence.words)
+        assert all(why.adds for why in hit.why)
+
+
+# Baselines
+
+
+def test_the_baselines_are_words_alone_and_meaning_alone() -> None:
+    """To compare with."""
+    wordy, close = candidate(1, count=3, cosine=0.1), candidate(2, count=0, cosine=0.9)
+    assert [hit.memory.id for hit in rank([close, wordy], PROFILES["words"], ASKING)] == [1]
+    assert [hit.memory.id for hit in rank([wordy, close], PROFILES["vectors"], ASKING)] == [2, 1]
+
+
+@given(candidates())
+def test_fusion_gives_each_list_one_over_sixty_and_the_place(pool: list[Candidate]) -> None:
+    """Also where memories of two spaces have the same id."""
+    twins = [replace(each, memory=replace(each.memory, id=1)) for each in pool]  # type: ignore[arg-type]
+    hits = rank(twins, PROFILES["rrf"], ASKING)
+    for name, value in (
+        ("words", lambda each: bm25(each.held, QUERY)),
+        ("meaning", lambda each: each.cosine or 0.0),
+    ):
+        listed = [each for each in twins if value(each) > 0]  # type: ignore[no-untyped-call]
+        given_ = sorted((factors(hit)[name] for hit in hits if factors(hit)[name] > 0), reverse=True)
+        assert given_ == [1 / (60 + place) for place in range(1, len(listed) + 1)]
+
+
+# Ours
+
+
+def test_a_question_that_names_a_time_favours_what_is_from_then() -> None:
+    """By when it holds from, else by when it was stored."""
+    week = Period(NOW - timedelta(days=14), NOW - timedelta(days=7), "last week")
+    asking = replace(ASKING, periods=(week,))
+    then = candidate(1, created_at=NOW - timedelta(days=10))
+    since = candidate(2, valid_from=NOW - timedelta(days=10))
+    now = candidate(3)
+    long_ago = candidate(4, created_at=NOW - timedelta(days=400))
+    values = [alone(each, "default", asking)["time"] for each in (then, since, now, long_ago)]
+    assert values[0] == values[1] > values[2] > values[3] > 0
+    [hit] = rank([since], PROFILES["default"], asking)
+    assert detail(hit, "time") == "2026-02-19, asked for last week"
+
+
+@given(candidates(), st.sampled_from([frozenset(), frozenset({"a.py"})]))
+def test_what_is_known_besides_words_and_meaning_only_nudges(pool: list[Candidate], files: frozenset[str]) -> None:
+    """No memory is lifted or sunk past one that answers clearly better."""
+    asking = replace(ASKING, files=files)
+    for hit in rank(pool, PROFILES["default"], asking):
+        product = math.prod(why.value for why in hit.why if not why.adds)
+        assert 0.3 < product < 3
+
+
+@pytest.mark.row("K12", "follow")
+@given(st.floats(0, 100), st.floats(0, 100))
+def test_company_nudges_within_bounds(one: float, other: float) -> None:
+    """Stronger company never counts less, and never much."""
+    assume(one <= other)
+    weaker, stronger = (alone(candidate(together=each), "default")["together"] for each in (one, other))
+    assert 1 <= weaker <= stronger < 1.2
+
+
+def test_a_memory_whose_vector_is_still_to_come_says_so() -> None:
+    """Rather than showing a closeness that nobody measured."""
+    [hit] = rank([candidate(cosine=None)], PROFILES["default"], ASKING)
+    assert detail(hit, "meaning") == "no vector, so judged by its words"
+    [hit] = rank([candidate(cosine=0.25)], PROFILES["default"], ASKING)
+    assert detail(hit, "meaning") == "cosine 0.25"

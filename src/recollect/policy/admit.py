@@ -27,6 +27,7 @@ from .evolve import check_validity
 from .identity import content_hash, estimate_tokens, fingerprint, spelled_tag
 from .kinds import KINDS, TRUST
 from .redact import redact
+from .seasons import season_name
 
 NAME_LIMIT = 256
 """Most characters in a session id, an agent's name and the like."""
@@ -118,8 +119,8 @@ def admit(draft: Draft, limits: Limits) -> Draft:
 
 
 def _names(draft: Draft) -> dict[str, Any]:
-    names = ("session_id", "task_id", "narrative_id", "agent", "host", "season", "stage")
-    return {name: _name(name, getattr(draft, name)) for name in names}
+    names = ("session_id", "task_id", "narrative_id", "agent", "host", "stage")
+    return {"season": _season(draft.season), **{name: _name(name, getattr(draft, name)) for name in names}}
 
 
 def admit_edit(edit: Edit, limits: Limits) -> Edit:
@@ -138,7 +139,7 @@ def admit_edit(edit: Edit, limits: Limits) -> Edit:
         anchors=None if edit.anchors is None else _anchors(edit.anchors, limits),
         triggers=None if edit.triggers is None else _texts("triggers", edit.triggers),
         procedure=_procedure(edit.procedure),
-        season=_name("season", edit.season),
+        season=_season(edit.season),
     )
 
 
@@ -244,6 +245,11 @@ def _content(text: str, limits: Limits) -> str:
 
 def _name(field: str, name: str | None) -> str | None:
     return None if name is None else clean_text(field, name, NAME_LIMIT)
+
+
+def _season(name: str | None) -> str | None:
+    # Redacted as it came, like a tag; then in the one spelling under which seasons are defined.
+    return None if name is None else season_name(clean_text("season", name, NAME_LIMIT))
 
 
 def _texts(field: str, texts: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any, assert_never
 
 from ..codec import from_iso
 from ..errors import InvalidFilter, InvalidInput
-from ..model import Condition, Kind, Op, Order, Origin, Scalar, Scope, Source, Status, Where
+from ..model import Condition, Kind, Memory, Op, Order, Origin, Scalar, Scope, Source, Status, Where
 from .identity import spelled_tag
 
 WORD_LENGTH = 64
@@ -268,6 +269,15 @@ def affordable(counts: Mapping[str, int], budget: int) -> tuple[tuple[str, ...],
     return tuple(kept), tuple(skipped)
 
 
+FUZZY = 0.2
+"""What share of its letters a word may be misspelled in."""
+
+
+def edits_allowed(stem: str) -> int:
+    """How many slips (a letter wrong, missing, added, or two swapped) still count as the same word."""
+    return min(2, round(FUZZY * len(stem))) if stem.isalpha() else 0
+
+
 def _chunks(text: str) -> Iterator[re.Match[str]]:
     for pattern, spelled in _SPELLED:
         text = pattern.sub(spelled, text)
@@ -340,6 +350,43 @@ def parse_limit(limit: object, *, most: int = 1_000_000) -> int:
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 0:
         raise InvalidFilter("limit", f"{limit!r} is not a number of results")
     return min(limit, most)
+
+
+def holds(memory: Memory, where: Where) -> bool:
+    """Whether a memory passes every condition, as a store would judge it."""
+    return all(_passes(getattr(memory, condition.field), condition) for condition in where)
+
+
+def _passes(value: object, condition: Condition) -> bool:
+    if condition.field in LISTS:
+        assert isinstance(value, tuple)
+        if condition.op is Op.NE:
+            return condition.value not in value
+        return any(_compare(each, condition) for each in value)
+    return _compare(value, condition)
+
+
+def _compare(value: Any, condition: Condition) -> bool:
+    wanted: Any = condition.value
+    match condition.op:
+        case Op.EQ:
+            return bool(value == wanted)
+        case Op.NE:
+            return bool(value != wanted)
+        case Op.IN:
+            return value in (wanted if isinstance(wanted, tuple) else (wanted,))
+    if value is None or wanted is None:
+        return False
+    match condition.op:
+        case Op.GT:
+            return bool(value > wanted)
+        case Op.GTE:
+            return bool(value >= wanted)
+        case Op.LT:
+            return bool(value < wanted)
+        case Op.LTE:
+            return bool(value <= wanted)
+    assert_never(condition.op)
 
 
 def _known_field(field: object) -> str:
