@@ -5,24 +5,30 @@ A further engine joins the contract by one more `Engine` here and one more case 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from recollect.model import (
     Add,
     Anchor,
     Change,
+    Corpus,
+    Definition,
+    Entry,
+    File,
     Kind,
     Memory,
     MemoryId,
     Order,
     Origin,
+    Passage,
     Procedure,
     Provenance,
     Receipt,
@@ -33,9 +39,12 @@ from recollect.model import (
     Status,
     Uid,
     Where,
+    WordSearch,
+    WordStatistics,
 )
 from recollect.policy.identity import content_hash, estimate_tokens, fingerprint
 from recollect.policy.query import query_words
+from recollect.policy.stem import stem
 from recollect.store import Options, Store, open_store
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -63,6 +72,33 @@ MEMORY = Engine("memory", lambda folder: "memory:", lasts=False)
 SQLITE = Engine("sqlite", lambda folder: str(folder / "memory.db"), lasts=True)
 JSON = Engine("json", lambda folder: f"json:{folder / 'memory.json'}", lasts=True)
 ENGINES = (MEMORY, SQLITE, JSON)
+
+
+class OpenSpace:
+    """Opens spaces of the engine under test, each by its name."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        self._engine = engine
+        self._folder = folder
+        self._open: list[Store] = []
+
+    def __call__(self, name: str = "space", options: Options | None = None) -> Store:
+        self._open.append(self._engine.open(self._folder / name, options))
+        return self._open[-1]
+
+    def again(self, space: Store) -> Store:
+        """The space as whoever opens it next finds it."""
+        if not self._engine.lasts:
+            pytest.skip("ends with the process")
+        self._open.remove(space)
+        space.close()
+        self._open.append(open_store(space.url))
+        return self._open[-1]
+
+    def close(self) -> None:
+        for space in self._open:
+            space.close()
+
 
 _uids = count(1)
 
@@ -116,10 +152,78 @@ def contents(memories: tuple[Memory, ...]) -> list[str]:
     return [each.content for each in memories]
 
 
+def stems(question: str) -> tuple[str, ...]:
+    """The words to look up for a question, without their endings."""
+    return tuple(dict.fromkeys(map(stem, query_words(question))))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All that a store says to the words of a question: what was found, best first, and how often the words occur."""
+
+    search: WordSearch
+    entries: tuple[Entry, ...]
+    statistics: WordStatistics
+
+    @property
+    def memories(self) -> list[Memory]:
+        return [entry.of for entry in self.entries if isinstance(entry.of, Memory)]
+
+    @property
+    def passages(self) -> list[Passage]:
+        return [entry.of for entry in self.entries if isinstance(entry.of, Passage)]
+
+
+def answer(
+    store: Store,
+    question: str,
+    *,
+    corpus: Corpus = Corpus.MEMORY,
+    where: Where = (),
+    limit: int = 20,
+    postings: int = POSTINGS,
+) -> Answer:
+    """Ask as a search does: find, and then read what was found."""
+    search = store.find(stems(question), corpus=corpus, where=where, limit=limit, postings=postings)
+    entries = {entry.of.id: entry for entry in store.entries(search.items, corpus=corpus)}
+    assert len(entries) == len(search.items) == len(set(search.items)), "everything that is found can be read, once"
+    assert store.texts(search.items, corpus=corpus) == {number: entry.fields for number, entry in entries.items()}
+    ordered = tuple(entries[MemoryId(number)] for number in search.items)
+    return Answer(search, ordered, store.statistics(stems(question), corpus=corpus))
+
+
 def found(store: Store, question: str, *, where: Where = (), limit: int = 20, postings: int = POSTINGS) -> list[str]:
-    """What the words of a question find, best first."""
-    search = store.search(query_words(question), where=where, limit=limit, postings=postings)
-    return [match.memory.content for match in search.matches]
+    """What the memories say that the words of a question find, best first."""
+    return [each.content for each in answer(store, question, where=where, limit=limit, postings=postings).memories]
+
+
+def passage(text: str = "We deploy on Tuesdays", **given: Any) -> Passage:
+    """A passage that is not filed yet: the first turn of a session, unless it is said to be another."""
+    values: dict[str, Any] = {"corpus": Corpus.SESSIONS, "document": "s1", "position": 0, "text": text}
+    return Passage(**(values | given))
+
+
+def file(store: Store, *passages: Passage, now: datetime = NOW) -> None:
+    """Index passages."""
+    apply(store, File(passages=passages), now=now)
+
+
+def filed(store: Store, *, at_most: int = 1_000) -> list[Passage]:
+    """Every passage of every corpus, by id."""
+    read = [entry.of for corpus in Corpus for entry in store.entries(range(1, at_most), corpus=corpus)]
+    passages = [each for each in read if isinstance(each, Passage)]
+    assert len(passages) == store.totals()["passage"], "all of them have been read"
+    return sorted(passages, key=lambda each: each.id)
+
+
+def said(passages: Iterable[Passage]) -> list[str]:
+    """What passages say, in their order."""
+    return [each.text for each in passages]
+
+
+def unfiled(passages: Iterable[Passage]) -> list[Passage]:
+    """Passages as they were before they were filed, to compare with."""
+    return [replace(each, id=0) for each in passages]
 
 
 def everything(store: Store) -> dict[str, object]:
@@ -136,6 +240,9 @@ def everything(store: Store) -> dict[str, object]:
         "members": [store.members(each.id) for each in clusters],
         "audit": store.audit(),
         "head": store.audit_head(),
+        "passages": filed(store),
+        "definitions": store.definitions(),
+        "together": store.together([each.id for each in memories]),
     }
 
 
@@ -227,6 +334,20 @@ memories = st.builds(
     payload=payloads,
     superseded_by=st.none() | names.map(Uid),
 )
+beside = [corpus for corpus in Corpus if corpus is not Corpus.MEMORY]
+passages = st.builds(
+    Passage,
+    corpus=st.sampled_from(beside),
+    document=texts,
+    position=st.integers(0, 2**63 - 1),
+    text=texts,
+    label=texts,
+    at=maybe_moments,
+    payload=payloads,
+)
+values = payloads.filter(lambda value: value is not None)
+"""What can be defined: anything but nothing."""
+definitions = st.builds(Definition, sort=texts, name=texts, value=payloads, made_by=texts, updated_at=maybe_moments)
 
 
 def full_memory(**given: Any) -> Memory:

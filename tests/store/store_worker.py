@@ -20,7 +20,7 @@ from typing import cast
 import apsw
 
 from recollect.errors import RecollectError
-from recollect.model import Add, Memory, Signals, Uid
+from recollect.model import Add, Corpus, File, Memory, Passage, Signals, Uid, Unfile
 from recollect.policy.identity import content_hash, fingerprint
 from recollect.store import Options, Store, open_store
 from recollect.store.sqlite import SqliteStore
@@ -81,6 +81,37 @@ def write(path: str, name: str, ledger: str, seconds: str) -> None:
 
     flat_out(float(seconds), step, (RecollectError,))
     store.close()
+
+
+def file_passages(path: str, name: str, seconds: str) -> None:
+    """File passages of its own document and, by turns, of one that all write; now and then drop the end of its own."""
+    await_start()
+    store = open_store(path)
+
+    def step(n: int) -> None:
+        document = "shared" if n % 2 else name
+        passage = Passage(corpus=Corpus.SESSIONS, document=document, position=n // 2, text=f"said {n} by {name}")
+        change = Unfile(corpus=Corpus.SESSIONS, document=name, start=n // 2 - 3) if n % 10 == 8 else None
+        store.apply([File(passages=(passage,)), *([change] if change else [])], actor=name, now=datetime.now(UTC))
+
+    flat_out(float(seconds), step, (RecollectError,))
+    store.close()
+
+
+def converse(path: str) -> None:
+    """Keep a store open; file each line it is sent as a passage, or, of a question, say what it finds."""
+    store = open_store(path)
+    print("ready", flush=True)
+    for position, line in enumerate(sys.stdin):
+        text = line.strip()
+        if text.endswith("?"):
+            found = store.find((text.removesuffix("?"),), corpus=Corpus.SESSIONS, limit=99, postings=9_999)
+            entries = store.entries(found.items, corpus=Corpus.SESSIONS, around=1)
+            print(json.dumps(sorted(each.of.text for each in entries if isinstance(each.of, Passage))), flush=True)
+        else:
+            passage = Passage(corpus=Corpus.SESSIONS, document="worker", position=10 * position, text=text)
+            store.apply([File(passages=(passage,))], actor="worker", now=datetime.now(UTC))
+            print("filed", flush=True)
 
 
 def control(path: str, seconds: str) -> None:
@@ -201,6 +232,8 @@ def fork_while_waiting(path: str, holder: str) -> None:
 
 WORK: dict[str, Callable[..., None]] = {
     "write": write,
+    "file": file_passages,
+    "converse": converse,
     "control": control,
     "open": open_in_turn,
     "hold": hold,

@@ -20,17 +20,24 @@ from store_kit import (
     NOW,
     POSTINGS,
     SQLITE,
+    Answer,
     Engine,
+    OpenSpace,
     add,
+    answer,
     apply,
     contents,
     everything,
     faults,
+    file,
+    filed,
     found,
     full_memory,
     held,
     memory,
     only,
+    passage,
+    said,
     uid,
 )
 
@@ -54,9 +61,12 @@ from recollect.model import (
     Change,
     Clear,
     Connect,
+    Corpus,
+    Define,
     Disconnect,
     Edit,
     Feedback,
+    File,
     Kind,
     Link,
     LinkKind,
@@ -64,6 +74,7 @@ from recollect.model import (
     Memory,
     MemoryId,
     Origin,
+    Passage,
     Procedure,
     Provenance,
     Put,
@@ -77,13 +88,15 @@ from recollect.model import (
     Source,
     Status,
     Tag,
+    Together,
     Uid,
+    Unfile,
     Version,
     Weigh,
 )
 from recollect.policy.identity import content_hash, fingerprint, state_hash
-from recollect.policy.query import parse_order, parse_where, query_words
-from recollect.store import Bound, Options, Store, open_store
+from recollect.policy.query import parse_order, parse_where
+from recollect.store import Bound, Options, Store
 
 CASES = [
     pytest.param(MEMORY, id="memory", marks=pytest.mark.row("E2")),
@@ -93,32 +106,6 @@ CASES = [
 pytestmark = pytest.mark.parametrize("engine", CASES)
 
 NO_SUCH_IDS = [0, -1, 999, 2**63 - 1, 2**63, 10**30, -(10**30)]
-
-
-class OpenSpace:
-    """Opens spaces of the engine under test, each by its name."""
-
-    def __init__(self, engine: Engine, folder: Path) -> None:
-        self._engine = engine
-        self._folder = folder
-        self._open: list[Store] = []
-
-    def __call__(self, name: str = "space", options: Options | None = None) -> Store:
-        self._open.append(self._engine.open(self._folder / name, options))
-        return self._open[-1]
-
-    def again(self, space: Store) -> Store:
-        """The space as whoever opens it next finds it."""
-        if not self._engine.lasts:
-            pytest.skip("ends with the process")
-        self._open.remove(space)
-        space.close()
-        self._open.append(open_store(space.url))
-        return self._open[-1]
-
-    def close(self) -> None:
-        for space in self._open:
-            space.close()
 
 
 @pytest.fixture
@@ -649,6 +636,54 @@ def test_a_cluster_is_as_large_as_its_members(store: Store) -> None:
     assert store.clusters()[0].size == len(store.members(cluster.id)) == 2
 
 
+@pytest.mark.row("J2", "tag", "cluster")
+def test_a_group_is_live_and_its_newest_come_first(store: Store) -> None:
+    """The members of a tag or cluster are given by their ids, so many of them, and only those that are live."""
+    stored = [add(store, f"{status} {n}", tags=("x",), status=status) for n in range(2) for status in Status]
+    add(store, "of another tag", tags=("xx", "y"))
+    apply(store, Regroup(clusters=(("all", tuple(each.id for each in stored)), ("none", ()))))
+    live = [each.id for each in reversed(stored) if each.active]
+    clusters = {cluster.label: MemoryId(cluster.id) for cluster in store.clusters()}
+    for kind, name in ((LinkKind.HAS_TAG, "x"), (LinkKind.IN_CLUSTER, clusters["all"])):
+        assert list(store.group(kind, name, limit=99)) == live
+        assert list(store.group(kind, name, limit=2)) == live[:2]
+        assert store.group(kind, name, limit=0) == ()
+    assert store.group(LinkKind.HAS_TAG, "unheard", limit=9) == ()
+    assert store.group(LinkKind.IN_CLUSTER, clusters["none"], limit=9) == ()
+
+
+@pytest.mark.parametrize("kind", sorted(BETWEEN_MEMORIES))
+def test_a_link_between_memories_makes_no_group(store: Store, kind: LinkKind) -> None:
+    """Only tags and clusters have members."""
+    with pytest.raises(InvalidInput):
+        store.group(kind, MemoryId(1), limit=9)
+
+
+def test_the_links_of_many_memories_are_read_at_once(store: Store) -> None:
+    """Those that touch any of them, heaviest first, each once; of the kinds asked for, and with no end forgotten."""
+    one, two, three, four = (add(store, name) for name in ("one", "two", "three", "four"))
+    for memory_id, kind, target, weight in (
+        (one.id, LinkKind.RELATES_TO, two.id, 0.2),
+        (two.id, LinkKind.CONTRADICTS, three.id, 0.9),
+        (three.id, LinkKind.RELATES_TO, one.id, 0.5),
+        (three.id, LinkKind.RELATES_TO, four.id, 0.7),
+    ):
+        apply(store, Connect(link=Link(memory=memory_id, kind=kind, target=target, weight=weight)))
+
+    def weights(*memories: Memory, kinds: frozenset[LinkKind] = BETWEEN_MEMORIES, limit: int = 9) -> list[float]:
+        links = store.links_of([each.id for each in memories], kinds=kinds, limit=limit)
+        assert set(links) <= set(store.links(kinds=kinds))
+        return [link.weight for link in links]
+
+    assert weights(one, two) == [0.9, 0.5, 0.2]
+    assert weights(one, one, two, three, four) == [0.9, 0.7, 0.5, 0.2]
+    assert weights(one, two, limit=2) == [0.9, 0.5]
+    assert weights(one, two, kinds=frozenset({LinkKind.CONTRADICTS})) == [0.9]
+    assert weights(one, two, kinds=frozenset()) == weights() == weights(one, limit=0) == []
+    apply(store, Mark(id=three.id, status=Status.FORGOTTEN))
+    assert weights(one, two, three) == [0.2]
+
+
 def test_a_member_named_twice_is_a_member_once(store: Store) -> None:
     """A cluster is a set, however its members are written down."""
     one = add(store, "one")
@@ -802,6 +837,8 @@ FAILING: list[Any] = [
     pytest.param(Put(memory=memory("two")), DuplicateMemory, id="twin"),
     pytest.param(Connect(link=Link(memory=MemoryId(1), kind=LinkKind.HAS_TAG, target="x")), InvalidInput, id="has-tag"),
     pytest.param(Disconnect(memory=MemoryId(1), kind=LinkKind.CONTRADICTS, target=MemoryId(2)), NotFound, id="no-link"),
+    pytest.param(File(passages=(passage("one", corpus=Corpus.MEMORY),)), InvalidInput, id="a-memory-to-file"),
+    pytest.param(Define(sort="alias", name="unknown"), NotFound, id="no-definition"),
 ]
 
 
@@ -813,6 +850,7 @@ def test_a_request_is_carried_out_whole_or_not_at_all(
     """When a later change fails, nothing of the earlier ones stays: no row, no index entry, no audit entry."""
     one, two = add(store, "one"), add(store, "two", tags=("x",))
     apply(store, Connect(link=Link(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id)))
+    file(store, *(passage(f"kept {n}", document="kept", position=n) for n in range(3)))
     before = everything(store)
     changes: list[Change] = [
         Add(memory=memory("unheard of"), on_duplicate=AGAIN),
@@ -823,15 +861,20 @@ def test_a_request_is_carried_out_whole_or_not_at_all(
         Mark(id=two.id, status=Status.PINNED),
         Disconnect(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id),
         Regroup(clusters=(("all", (one.id, two.id)),)),
+        File(passages=(passage("unheard"), passage("never", position=1))),
+        Unfile(corpus=Corpus.SESSIONS, document="kept", start=1),
+        Define(sort="alias", name="k8s", value=["kubernetes"]),
         failing,
     ]
     with pytest.raises(error):
         apply(store, *changes, key="k")
     assert everything(store) == before
     assert found(store, "unheard never") == []
+    assert answer(store, "unheard never", corpus=Corpus.SESSIONS).passages == []
     assert faults(store) == []
     apply(store, *changes[:-1], key="k")
     assert store.count() == 4
+    assert sorted(said(filed(store))) == ["kept 0", "never", "unheard"]
 
 
 def test_a_request_of_nothing_is_answered_with_nothing(store: Store) -> None:
@@ -1035,6 +1078,12 @@ def test_what_is_not_there_is_not_found(store: Store, number: int) -> None:
     assert store.links(MemoryId(number)) == ()
     assert store.members(number) == ()
     assert store.by_uid(Uid(str(number))) is None
+    assert store.group(LinkKind.IN_CLUSTER, MemoryId(number), limit=9) == ()
+    assert store.links_of([MemoryId(number)], kinds=frozenset(LinkKind), limit=9) == ()
+    assert store.together([MemoryId(number)]) == ()
+    for corpus in Corpus:
+        assert store.entries([number], corpus=corpus, around=3) == ()
+        assert store.texts([number], corpus=corpus) == {}
 
 
 def test_long_lists_can_be_asked_for(store: Store) -> None:
@@ -1064,13 +1113,16 @@ def test_tags_and_files_are_tallied_one_by_one(store: Store) -> None:
 
 
 def test_all_records_are_counted(store: Store) -> None:
-    """Memories, versions, links, verdicts and audit entries, forgotten ones included."""
+    """Memories, versions, links, verdicts, audit entries, passages and definitions, forgotten ones included."""
     assert set(store.totals().values()) == {0}
     one, two = add(store, "one"), add(store, "two")
     apply(store, Connect(link=Link(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id)))
     apply(store, Rate(id=one.id, helpful=True, signals=Signals()))
     apply(store, Mark(id=two.id, status=Status.FORGOTTEN))
-    assert store.totals() == {"memory": 2, "version": 2, "link": 1, "feedback": 1, "audit": 5}
+    file(store, passage("one"), passage("two", position=1))
+    apply(store, Define(sort="alias", name="k8s", value=["kubernetes"]))
+    expected = {"memory": 2, "version": 2, "link": 1, "feedback": 1, "audit": 7, "passage": 2, "definition": 1}
+    assert store.totals() == expected
 
 
 READS: dict[str, Callable[[Store, Memory], object]] = {
@@ -1081,7 +1133,17 @@ READS: dict[str, Callable[[Store, Memory], object]] = {
     "totals": lambda store, one: store.totals(),
     "tally": lambda store, one: store.tally("kind"),
     "twin": lambda store, one: store.twin(one),
-    "search": lambda store, one: store.search(("one",), limit=1, postings=POSTINGS),
+    "find": lambda store, one: store.find(("one",), corpus=Corpus.MEMORY, limit=1, postings=POSTINGS),
+    "statistics": lambda store, one: store.statistics(("one",), corpus=Corpus.MEMORY),
+    "spellings": lambda store, one: store.spellings("on", corpus=Corpus.MEMORY, limit=1),
+    "vocabulary": lambda store, one: store.vocabulary(corpus=Corpus.MEMORY, limit=1),
+    "entries": lambda store, one: store.entries([one.id], corpus=Corpus.MEMORY),
+    "texts": lambda store, one: store.texts([one.id], corpus=Corpus.MEMORY),
+    "held_at": lambda store, one: next(store.held_at(NOW)),
+    "together": lambda store, one: store.together([one.id]),
+    "definitions": lambda store, one: store.definitions(),
+    "links_of": lambda store, one: store.links_of([one.id], kinds=BETWEEN_MEMORIES, limit=1),
+    "group": lambda store, one: store.group(LinkKind.HAS_TAG, "x", limit=1),
     "links": lambda store, one: store.links(one.id),
     "tags": lambda store, one: store.tags(),
     "clusters": lambda store, one: store.clusters(),
@@ -1199,17 +1261,19 @@ def test_the_best_match_comes_first(store: Store) -> None:
 
 
 def test_a_search_tells_what_a_ranking_needs(store: Store) -> None:
-    """Matches say how often they hold each word and how long they are; statistics describe the corpus."""
+    """Entries hold every word of a memory, field by field; statistics describe the corpus."""
     add(store, "cache the cache", kind=Kind.ERROR, source=Source.AGENT)
     add(store, "the build")
     add(store, "forgotten cache", status=Status.FORGOTTEN)
-    search = store.search(("cache", "build", "unheard"), limit=10, postings=POSTINGS)
-    counts = {match.memory.content: dict(match.counts) for match in search.matches}
-    assert counts == {"cache the cache": {"cache": 2}, "the build": {"build": 1}}
-    assert {match.memory.content: match.length for match in search.matches} == {"cache the cache": 5, "the build": 4}
-    assert (search.statistics.memories, search.statistics.words) == (2, 9)
-    assert search.statistics.holding == {"cache": 1, "build": 1}
-    assert search.skipped == ()
+    asked = answer(store, "caches builds unheard")
+    words = {entry.of.content: entry.fields for entry in asked.entries if isinstance(entry.of, Memory)}
+    assert words == {
+        "cache the cache": ("cach the cach", "", "", "agent", "error"),
+        "the build": ("the build", "", "", "agent", "fact"),
+    }
+    assert (asked.statistics.texts, asked.statistics.words) == (2, 9)
+    assert asked.statistics.holding == {"cach": 1, "build": 1}
+    assert (asked.search.skipped, asked.search.newest_only) == ((), False)
 
 
 def test_forgotten_memories_are_never_found(store: Store) -> None:
@@ -1244,24 +1308,25 @@ def test_no_question_breaks_a_search(store: Store, question: str) -> None:
 
 
 def test_frequent_words_are_skipped_when_rare_ones_will_do(store: Store) -> None:
-    """Within the budget the rarest words are looked up; the others still count in what these found."""
+    """Within the budget the rarest words are looked up; the others are still among the words of what these found."""
     fresh = [memory(f"common thing {n}" + " rare" * (n < 3)) for n in range(30)]
     apply(store, *(Add(memory=each, on_duplicate=AGAIN) for each in fresh))
-    search = store.search(query_words("common rare"), limit=50, postings=10)
-    assert search.skipped == ("common",)
-    assert len(search.matches) == 3
-    assert {dict(match.counts) == {"common": 1, "rare": 1} for match in search.matches} == {True}
-    assert search.statistics.holding == {"common": 30, "rare": 3}
-    assert store.search(query_words("common rare"), limit=50, postings=33).skipped == ()
-    assert len(store.search(query_words("common rare"), limit=50, postings=33).matches) == 30
+    asked = answer(store, "common rare", limit=50, postings=10)
+    assert (asked.search.skipped, asked.search.newest_only) == (("common",), False)
+    assert len(asked.memories) == 3
+    assert all({"common", "rare"} <= set(entry.fields[0].split()) for entry in asked.entries)
+    assert asked.statistics.holding == {"common": 30, "rare": 3}
+    complete = answer(store, "common rare", limit=50, postings=33)
+    assert complete.search.skipped == ()
+    assert len(complete.memories) == 30
 
 
 def test_the_newest_are_searched_when_every_word_is_frequent(store: Store) -> None:
-    """Where even the rarest word is over the budget, about as many of the newest memories are looked at."""
+    """Where even the rarest word is over the budget, as many of the newest memories that hold it are looked at."""
     apply(store, *(Add(memory=memory(f"common {n}"), on_duplicate=AGAIN) for n in range(30)))
-    search = store.search(("common",), limit=50, postings=10)
-    assert {match.memory.content for match in search.matches} == {f"common {n}" for n in range(20, 30)}
-    assert search.skipped == ()
+    asked = answer(store, "common", limit=50, postings=10)
+    assert {each.content for each in asked.memories} == {f"common {n}" for n in range(20, 30)}
+    assert (asked.search.skipped, asked.search.newest_only) == ((), True)
 
 
 @pytest.mark.row("K4", "no-signal")
@@ -1356,6 +1421,10 @@ AUDITED: list[tuple[str, Callable[[Memory, Memory], Change]]] = [
     ("put", lambda one, two: Put(memory=replace(one, importance=0.9))),
     ("put", lambda one, two: Put(memory=memory("five"))),
     ("regroup", lambda one, two: Regroup(clusters=(("pair", (one.id, two.id)),))),
+    ("file", lambda one, two: File(passages=(passage("three", position=3), passage("four", position=4)))),
+    ("unfile", lambda one, two: Unfile(corpus=Corpus.SESSIONS, document="s1")),
+    ("define", lambda one, two: Define(sort="season", name="winter", value={"from": "12-01"})),
+    ("undefine", lambda one, two: Define(sort="alias", name="k8s")),
 ]
 
 
@@ -1365,6 +1434,8 @@ def test_every_change_leaves_one_entry(store: Store, action: str, change: Callab
     """The audit says who did what to which memory when, and what state that left; earlier entries stay as they are."""
     one, two = add(store, "one"), add(store, "two")
     apply(store, Connect(link=Link(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id)))
+    file(store, passage("zero"))
+    apply(store, Define(sort="alias", name="k8s", value=["kubernetes"]))
     before = store.audit()
     receipt = apply(store, change(one, two), actor="ada", now=NOW + HOUR)
     after = store.audit()
@@ -1404,7 +1475,7 @@ def test_the_audit_is_read_in_parts(store: Store) -> None:
 
 
 def test_the_audit_holds_no_content(store: Store) -> None:
-    """Neither words, tags, notes nor names of what is stored can be read in the audit."""
+    """Neither words, tags, notes nor names of what is stored, filed or defined can be read in the audit."""
     secret = "xK9vQ2mZt7Lp"
     one = add(store, f"the key is {secret}", tags=(secret.lower(),), anchors=(Anchor(path=f"{secret}.txt"),))
     two = add(store, f"another {secret}", session_id=secret, payload={secret: secret})
@@ -1418,6 +1489,10 @@ def test_the_audit_holds_no_content(store: Store) -> None:
         Disconnect(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id),
         Put(memory=memory(f"put {secret}")),
         Regroup(clusters=((secret, (one.id,)),)),
+        File(passages=(passage(secret, document=secret, label=secret, payload={secret: secret}),)),
+        Unfile(corpus=Corpus.SESSIONS, document=secret),
+        Define(sort="alias", name=secret, value=[secret]),
+        Define(sort="alias", name=secret),
         Mark(id=one.id, status=Status.FORGOTTEN),
         Clear(),
     ]
@@ -1472,6 +1547,22 @@ def test_any_bound_leaves_a_sound_audit(open_space: OpenSpace, trim_to: int) -> 
 # --- Upkeep ----------------------------------------------------------------------------------------------------------
 
 
+BESIDE = [corpus for corpus in Corpus if corpus is not Corpus.MEMORY]
+
+
+def some_passage(chance: random.Random, text: str) -> Passage:
+    """A passage somewhere in one of two documents."""
+    return passage(
+        text,
+        corpus=chance.choice(BESIDE),
+        document=chance.choice("ab"),
+        position=chance.randint(0, 9),
+        label=chance.choice(("", "ada", "bob")),
+        at=chance.choice((None, NOW, NOW + 40 * DAY)),
+        payload=chance.choice((None, {"line": 7})),
+    )
+
+
 def busy_life(store: Store, seed: int, steps: int) -> None:
     """Many random changes; those that are refused are part of it."""
     chance = random.Random(seed)
@@ -1497,6 +1588,10 @@ def busy_life(store: Store, seed: int, steps: int) -> None:
             Rate(id=number, helpful=chance.random() < 0.5, signals=Signals(strength=1), note=text),
             Put(memory=memory(f"{text} put", id=other, version=chance.randint(1, 5))),
             Regroup(clusters=((text, (number, other)) if number != other else (text, (number,)),)),
+            File(passages=tuple(some_passage(chance, text) for _ in range(chance.randint(1, 3)))),
+            Unfile(corpus=chance.choice(BESIDE), document=chance.choice("ab"), start=chance.randint(0, 9)),
+            Define(sort=chance.choice(("alias", "season")), name=chance.choice(words), value=[text]),
+            Define(sort="alias", name=chance.choice(words)),
             *([Clear()] if chance.random() < 0.1 else []),
         ]
         picked = chance.sample(changes, chance.randint(1, 3))
@@ -1504,6 +1599,7 @@ def busy_life(store: Store, seed: int, steps: int) -> None:
             apply(store, *picked, now=NOW + chance.randint(-5, 50) * HOUR)
         except RecollectError:
             continue
+        store.note_uses({number: 1}, [Together(memory=number, other=other, strength=1.0)], now=NOW)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -1522,15 +1618,25 @@ def test_a_check_between_writes_is_as_right_as_the_first(store: Store) -> None:
         assert faults(store) == []
 
 
+QUESTIONS_OF_A_LIFE = ("cache", "build deploy", "数据", "response userid", "put", "March", "ada bob")
+
+
+def answers(store: Store) -> dict[Corpus, list[Answer]]:
+    """What a store that has led a busy life says to some questions, in every corpus."""
+    return {
+        corpus: [answer(store, asked, corpus=corpus, limit=50) for asked in QUESTIONS_OF_A_LIFE] for corpus in Corpus
+    }
+
+
 def test_rebuilding_changes_no_answer(store: Store) -> None:
     """What is derived comes out the same when it is made anew, and what is canonical is not touched."""
     busy_life(store, 4, 120)
-    questions = [("cache",), ("build", "deploy"), ("数据",), ("response", "userid"), ("put",)]
-    before = [store.search(words, limit=50, postings=POSTINGS) for words in questions]
+    before = answers(store)
     content = everything(store)
-    assert any(search.matches for search in before)
+    for corpus in Corpus:
+        assert any(each.entries for each in before[corpus]), corpus
     store.rebuild()
-    assert [store.search(words, limit=50, postings=POSTINGS) for words in questions] == before
+    assert answers(store) == before
     assert everything(store) == content
     assert faults(store) == []
 
@@ -1544,6 +1650,7 @@ def test_a_backup_brings_everything_back(open_space: OpenSpace, tmp_path: Path) 
     source.backup(backup)
     target.restore(backup)
     assert everything(target) == everything(source)
+    assert answers(target) == answers(source)
     assert found(target, "replaced") == []
     assert faults(target) == []
     assert [path.name for path in backup.parent.iterdir()] == ["backup.db"]
@@ -1584,16 +1691,16 @@ def test_a_file_that_is_no_backup_is_refused(store: Store, tmp_path: Path, conte
 
 @pytest.mark.row("J27", "persistent")
 def test_everything_is_there_after_opening_again(store: Store, open_space: OpenSpace) -> None:
-    """Memories, their past, links, verdicts, clusters and audit outlast the process; new ids go on from there."""
+    """Memories, their past, links, verdicts, clusters, audit, passages, definitions and habits outlast the process."""
     busy_life(store, 6, 120)
     ids = [each.id for each in store.query(limit=None)]
     apply(store, Regroup(clusters=(("small", (ids[0],)), ("large", tuple(ids[:4])))))
     before = everything(store)
-    answer = store.search(("cache",), limit=50, postings=POSTINGS)
+    told = answers(store)
     again = open_space.again(store)
     assert again.notes == ()
     assert everything(again) == before
-    assert again.search(("cache",), limit=50, postings=POSTINGS) == answer
+    assert answers(again) == told
     assert faults(again) == []
     assert add(again, "after opening again").id > max(ids)
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_kit import SQLITE, add, contents, faults
+from store_kit import SQLITE, add, answer, apply, contents, faults, file, filed, passage, said
 from store_worker import SHARED
 
 from recollect.errors import RecollectError, StoreBusy
-from recollect.model import Uid
+from recollect.model import Corpus, Uid, Unfile
 from recollect.policy.query import parse_where
 from recollect.store import Options, Store
 
@@ -133,6 +133,55 @@ def test_eight_writers_flat_out_lose_nothing_and_share_fairly(tmp_path: Path) ->
     assert faults(store) == []
     store.close()
     assert share >= 0.5
+
+
+@pytest.mark.row("X8", "no-lock-error", "no-lost-write")
+def test_passages_of_one_process_are_found_by_another(store: Store) -> None:
+    """What is filed, filed anew or unfiled on one side is at once so on the other, where the store was open before."""
+    with workers(["converse", store.url]) as [other]:
+        assert line(other) == "ready"
+        tell(other, "zeppelin?")
+        assert json.loads(line(other)) == []
+        file(store, passage("zeppelin here"), passage("next to it", position=1), passage("far away", position=5))
+        tell(other, "zeppelin?")
+        assert json.loads(line(other)) == ["next to it", "zeppelin here"]
+        tell(other, "zeppelin there")
+        assert line(other) == "filed"
+        asked = answer(store, "zeppelins", corpus=Corpus.SESSIONS)
+        assert sorted(said(asked.passages)) == ["zeppelin here", "zeppelin there"]
+        assert asked.statistics.holding == {"zeppelin": 2}
+        file(store, passage("a balloon"))
+        tell(other, "zeppelin?")
+        assert json.loads(line(other)) == ["zeppelin there"]
+        apply(store, Unfile(corpus=Corpus.SESSIONS, document="worker"))
+        tell(other, "zeppelin?")
+        assert json.loads(line(other)) == []
+        tell(other, "balloon?")
+        assert json.loads(line(other)) == ["a balloon", "next to it"]
+    assert faults(store) == []
+
+
+@pytest.mark.row("X8", "no-lock-error", "no-lost-write")
+def test_many_may_file_passages_at_once(tmp_path: Path, store: Store) -> None:
+    """Every document ends up whole, the one that all write is there once, and every count is right."""
+    told = race([["file", store.url, f"writer{n}", SECONDS / 2] for n in range(4)])
+    assert errors(told) == Counter()
+    stored = filed(store, at_most=100_000)
+    places = Counter((each.document, each.position) for each in stored)
+    assert set(places.values()) == {1}
+    most = max(each["done"] for each in told)
+    assert {position for document, position in places if document == "shared"} == set(range(most // 2))
+    for n, each in enumerate(told):
+        left: set[int] = set()
+        for step in range(0, each["done"], 2):
+            left.add(step // 2)
+            if step % 10 == 8:
+                left -= set(range(step // 2 - 3, step))
+        assert {position for document, position in places if document == f"writer{n}"} == left
+        found = answer(store, f"writer{n}", corpus=Corpus.SESSIONS, limit=99_999, postings=99_999).passages
+        assert {one.position for one in found if one.document == f"writer{n}"} == left
+    assert store.totals()["passage"] == len(stored)
+    assert faults(store) == []
 
 
 @pytest.mark.row("X8", "no-lock-error", "fairness")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -18,14 +19,19 @@ from store_kit import (
     ENGINES,
     MEMORY,
     NOW,
+    POSTINGS,
     Engine,
     add,
     anchors,
     apply,
+    beside,
     contents,
     counts,
+    definitions,
     everything,
     faults,
+    file,
+    filed,
     held,
     maybe_moments,
     maybe_texts,
@@ -34,12 +40,16 @@ from store_kit import (
     moments,
     names,
     only,
+    passage,
+    passages,
     payloads,
     procedures,
     provenances,
     shares,
     texts,
     tuples_of,
+    unfiled,
+    values,
 )
 
 from recollect.codec import canonical, decode, encode, from_iso, from_micros, to_iso, to_micros
@@ -51,10 +61,14 @@ from recollect.model import (
     Change,
     Clear,
     Connect,
+    Corpus,
+    Define,
+    Definition,
     Disconnect,
     Draft,
     Edit,
     Feedback,
+    File,
     Json,
     Kind,
     Link,
@@ -62,6 +76,7 @@ from recollect.model import (
     Mark,
     Memory,
     MemoryId,
+    Passage,
     Put,
     Rate,
     Regroup,
@@ -69,12 +84,16 @@ from recollect.model import (
     Revise,
     Signals,
     Status,
+    Together,
     Uid,
+    Unfile,
     Version,
     Weigh,
 )
 from recollect.policy.admit import Limits, admit
 from recollect.policy.identity import fingerprint, state_hash
+from recollect.policy.query import edits_allowed
+from recollect.policy.words import passage_fields
 from recollect.store import Store
 
 # --- Written down and read back --------------------------------------------------------------------------------------
@@ -147,12 +166,17 @@ changes: dict[type, st.SearchStrategy[Any]] = {
     Put: st.builds(Put, memory=memories, history=tuples_of(versions), feedback=tuples_of(verdicts)),
     Regroup: st.builds(Regroup, clusters=tuples_of(st.tuples(texts, tuples_of(ids)))),
     Clear: st.builds(Clear),
+    File: st.builds(File, passages=tuples_of(passages)),
+    Unfile: st.builds(Unfile, corpus=st.sampled_from(Corpus), document=texts, start=st.integers(0, 2**62)),
+    Define: st.builds(Define, sort=texts, name=texts, value=payloads),
 }
 VALUES: dict[type, st.SearchStrategy[Any]] = {
     Memory: memories,
     Version: versions,
     Feedback: verdicts,
     AuditEntry: entries,
+    Passage: passages,
+    Definition: definitions,
     **changes,
 }
 
@@ -246,6 +270,103 @@ def test_any_text_that_is_admitted_survives_any_store(engine: Engine, said: list
         store.close()
 
 
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@given(
+    wanted=st.lists(
+        passages, min_size=1, max_size=4, unique_by=lambda each: (each.corpus, each.document, each.position)
+    ),
+    defined=st.dictionaries(st.tuples(texts, texts), values, max_size=3),
+)
+@settings(max_examples=settings().max_examples // 2)
+def test_any_passage_and_any_definition_survive_any_store(
+    engine: Engine, wanted: list[Passage], defined: dict[tuple[str, str], Json]
+) -> None:
+    """Whatever they hold, they come back equal, from the open store, a backup of it, and when it is opened again."""
+    with TemporaryDirectory() as folder:
+        store = engine.open(Path(folder))
+        file(store, *wanted)
+        apply(store, *(Define(sort=sort, name=name, value=value) for (sort, name), value in defined.items()))
+        held_now = everything(store)
+        assert unfiled(filed(store)) == wanted
+        assert {(each.sort, each.name): each.value for each in store.definitions()} == defined
+        assert faults(store) == []
+        copy = MEMORY.open(Path())
+        store.backup(Path(folder) / "backup.db")
+        copy.restore(Path(folder) / "backup.db")
+        assert everything(copy) == held_now
+        copy.close()
+        if engine.lasts:
+            store.close()
+            store = engine.open(Path(folder))
+            assert everything(store) == held_now
+            assert faults(store) == []
+        store.close()
+
+
+# --- Found by words --------------------------------------------------------------------------------------------------
+
+
+def slips(one: str, two: str) -> int:
+    """How many slips lead from a word to another: a letter wrong, missing, added, or two that stand side by side
+    swapped, none touched twice. The plainest way to count them.
+    """
+    rows = [[0] * (len(two) + 1) for _ in range(len(one) + 1)]
+    for i in range(len(one) + 1):
+        for j in range(len(two) + 1):
+            if not i or not j:
+                rows[i][j] = i + j
+                continue
+            rows[i][j] = min(rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (one[i - 1] != two[j - 1]))
+            if i > 1 and j > 1 and one[i - 1] == two[j - 2] and one[i - 2] == two[j - 1]:
+                rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
+    return rows[-1][-1]
+
+
+few_letters = st.text("ab", min_size=2, max_size=10).map(lambda word: f"x{word}")
+
+
+@given(
+    words=st.lists(few_letters, min_size=1, max_size=12), asked=few_letters | st.text("xab1", min_size=1, max_size=9)
+)
+@settings(max_examples=settings().max_examples // 2)
+def test_near_spellings_are_all_that_the_allowed_slips_lead_to(words: list[str], asked: str) -> None:
+    """No more and no fewer, the closest first, and only where nobody holds the word or a longer one."""
+    store = MEMORY.open(Path())
+    file(store, *(passage(word, position=n) for n, word in enumerate(words)))
+    known = store.vocabulary(corpus=Corpus.SESSIONS, limit=99)
+    longer, alike = store.spellings(asked, corpus=Corpus.SESSIONS, limit=99)
+    assert longer == {word: known[word] for word in known if word.startswith(asked) and word != asked}
+    expected = {
+        word: known[word] for word in known if word[0] == asked[0] and slips(asked, word) <= edits_allowed(asked)
+    }
+    assert alike == ({} if longer or asked in known or not edits_allowed(asked) else expected)
+    distances = [slips(asked, word) for word in alike]
+    assert distances == sorted(distances)
+    store.close()
+
+
+@given(
+    said_in=st.dictionaries(st.sampled_from(beside), st.lists(st.text("ab c", max_size=12), max_size=6), min_size=1),
+    asked=st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=3),
+    limit=st.integers(0, 5),
+)
+@settings(max_examples=settings().max_examples // 2)
+def test_what_is_found_is_what_holds_a_word(said_in: dict[Corpus, list[str]], asked: list[str], limit: int) -> None:
+    """Of each corpus all passages that hold any of the words and no others, up to the limit."""
+    store = MEMORY.open(Path())
+    for corpus, spoken in said_in.items():
+        file(store, *(passage(text, corpus=corpus, position=n) for n, text in enumerate(spoken)))
+    for corpus in beside:
+        everyone = store.entries(range(1, 99), corpus=corpus)
+        assert all(each.fields == passage_fields(each.of) for each in everyone if isinstance(each.of, Passage))
+        holding = {each.of.id for each in everyone if set(" ".join(each.fields).split()) & set(asked)}
+        for most in (limit, 99):
+            items = store.find(tuple(asked), corpus=corpus, limit=most, postings=POSTINGS).items
+            assert set(items) <= holding
+            assert len(items) == len(set(items)) == min(most, len(holding))
+    store.close()
+
+
 # --- Any sequence of changes -----------------------------------------------------------------------------------------
 
 few_words = st.lists(st.sampled_from(["cache", "Build", "user_id", "naïve", "数据库"]), min_size=1, max_size=3).map(
@@ -256,7 +377,9 @@ statuses = st.sampled_from(Status)
 
 
 class Life(RuleBasedStateMachine):
-    """A store in memory beside the plainest model of one: what each memory says, and its status, tags and version."""
+    """A store in memory beside the plainest model of one: what each memory says, and its status, tags and version; what
+    stands at each position of a document; what is defined.
+    """
 
     memories: Bundle[MemoryId] = Bundle("memories")
 
@@ -266,6 +389,8 @@ class Life(RuleBasedStateMachine):
         self.model: dict[MemoryId, tuple[str, Status, tuple[str, ...], int]] = {}
         self.links: set[tuple[MemoryId, LinkKind, MemoryId]] = set()
         self.verdicts = 0
+        self.passages: dict[tuple[Corpus, str, int], Passage] = {}
+        self.definitions: dict[tuple[str, str], Json] = {}
         self.now = NOW
 
     def teardown(self) -> None:
@@ -394,6 +519,56 @@ class Life(RuleBasedStateMachine):
             apply(self.store, *wanted, now=self.now)
         assert everything(self.store) == before
 
+    @rule(data=st.data(), content=few_words, corpus=st.sampled_from(beside), document=st.sampled_from("ab"))
+    def file(self, data: st.DataObject, content: str, corpus: Corpus, document: str) -> None:
+        """Passages, new or in place of what was there."""
+        wanted = [
+            passage(content, corpus=corpus, document=document, position=position, label=label, at=at)
+            for position, label, at in data.draw(
+                st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["", "ada"]), maybe_moments), max_size=3)
+            )
+        ]
+        apply(self.store, File(passages=tuple(wanted)), now=self.now)
+        self.passages |= {(each.corpus, each.document, each.position): each for each in wanted}
+
+    @rule(corpus=st.sampled_from(Corpus), document=st.sampled_from("ab"), start=st.integers(-1, 5))
+    def unfile(self, corpus: Corpus, document: str, start: int) -> None:
+        """A document that ends earlier, or is no longer there."""
+        gone = [place for place in self.passages if place[:2] == (corpus, document) and place[2] >= start]
+        receipt = apply(self.store, Unfile(corpus=corpus, document=document, start=start), now=self.now)
+        assert receipt.outcomes[0].action == ("unfile" if gone else "unchanged")
+        for place in gone:
+            del self.passages[place]
+
+    @rule(sort=st.sampled_from(["alias", "season"]), name=st.sampled_from("xy"), value=st.none() | payloads)
+    def define(self, sort: str, name: str, value: Json) -> None:
+        """Something new, something else, or nothing any more, if there was something."""
+        change = Define(sort=sort, name=name, value=value)
+        if value is None and (sort, name) not in self.definitions:
+            with pytest.raises(NotFound):
+                apply(self.store, change, now=self.now)
+        else:
+            apply(self.store, change, now=self.now)
+            self.definitions[sort, name] = value
+            if value is None:
+                del self.definitions[sort, name]
+
+    @rule(one=memories, two=memories)
+    def use(self, one: MemoryId, two: MemoryId) -> None:
+        """Two were recalled together, which is a habit and no change."""
+        before = self.store.audit_head(), self.store.totals()
+        self.store.note_uses({one: 1, two: 1}, [Together(memory=one, other=two, strength=1.0)], now=self.now)
+        assert (self.store.audit_head(), self.store.totals()) == before
+
+    @rule()
+    def rebuild(self) -> None:
+        """What is derived is made anew, and nothing is different."""
+        before = everything(self.store)
+        words = {corpus: self.store.vocabulary(corpus=corpus, limit=99) for corpus in Corpus}
+        self.store.rebuild()
+        assert everything(self.store) == before
+        assert {corpus: self.store.vocabulary(corpus=corpus, limit=99) for corpus in Corpus} == words
+
     @rule()
     def clear(self) -> None:
         """Everything is forgotten."""
@@ -430,6 +605,20 @@ class Life(RuleBasedStateMachine):
         assert {tag.name: tag.count for tag in self.store.tags()} == {
             name: sum(name in tags for tags in live) for tags in live for name in tags
         }
+
+    @invariant()
+    def what_lies_beside_the_memories_is_what_the_model_holds(self) -> None:
+        """The same passages at the same places under the same words, and the same definitions, counted right."""
+        actual = {(each.corpus, each.document, each.position): replace(each, id=0) for each in filed(self.store)}
+        assert actual == self.passages
+        assert {(each.sort, each.name): each.value for each in self.store.definitions()} == self.definitions
+        totals = self.store.totals()
+        assert (totals["passage"], totals["definition"]) == (len(self.passages), len(self.definitions))
+        for corpus in beside:
+            texts_of_it = [each for each in self.passages.values() if each.corpus is corpus]
+            holding = Counter(word for each in texts_of_it for word in set(" ".join(passage_fields(each)).split()))
+            assert self.store.vocabulary(corpus=corpus, limit=999) == holding
+            assert self.store.statistics((), corpus=corpus).texts == len(texts_of_it)
 
 
 TestLife = Life.TestCase

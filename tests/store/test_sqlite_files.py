@@ -12,7 +12,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,15 +22,19 @@ from store_kit import (
     HOUR,
     JSON,
     NOW,
-    POSTINGS,
     SQLITE,
     add,
+    answer,
     apply,
     contents,
     everything,
     faults,
+    file,
+    filed,
     found,
     memory,
+    passage,
+    said,
 )
 
 from recollect.errors import RecollectError, StoreDamaged, StoreError, StoreFull, StoreInUse, StoreTooNew, Unsupported
@@ -39,7 +43,10 @@ from recollect.model import (
     Change,
     Clear,
     Connect,
+    Corpus,
+    Define,
     Edit,
+    File,
     Link,
     LinkKind,
     Mark,
@@ -50,6 +57,8 @@ from recollect.model import (
     Revise,
     Signals,
     Status,
+    Together,
+    Unfile,
     Weigh,
 )
 from recollect.policy.identity import content_hash, fingerprint
@@ -58,7 +67,10 @@ from recollect.store.sqlite import SqliteStore, files
 from recollect.store.sqlite.connect import Connections, require_engine
 from recollect.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SHAPE, shape_of
 
-CANONICAL = ["memories", "versions", "links", "feedback", "audit", "requests", "clusters", "memory_clusters", "meta"]
+CANONICAL = [
+    *("memories", "versions", "links", "feedback", "audit", "requests", "clusters", "memory_clusters", "meta"),
+    *("definitions", "passages", "together"),
+]
 
 
 def sha(path: Path) -> str:
@@ -83,6 +95,19 @@ def fill(store: Store) -> None:
     apply(store, Rate(id=one.id, helpful=True, signals=Signals(strength=1), note="it did"))
     apply(store, Regroup(clusters=(("pair", (one.id, two.id)),)))
     apply(store, Mark(id=gone.id, status=Status.FORGOTTEN))
+
+
+def fill_beside(store: Store) -> None:
+    """A little of everything that lies beside the memories."""
+    file(
+        store,
+        passage("Who warms the cache?", label="ada", at=NOW),
+        passage("The zeppelin does.", position=1, label="bob", at=NOW + HOUR, payload={"line": 7}),
+        passage("def warm(): ...", corpus=Corpus.SOURCES, document="src/cache.py"),
+        passage("The cache holds a day", corpus=Corpus.ITEMS, document="README.md"),
+    )
+    apply(store, Define(sort="alias", name="k8s", value=["kubernetes"]))
+    store.note_uses({MemoryId(1): 2}, [Together(memory=MemoryId(1), other=MemoryId(2), strength=2.0)], now=NOW)
 
 
 def connections(store: Store) -> Connections:
@@ -179,9 +204,12 @@ def test_a_store_of_every_earlier_shape_is_taken_over_whole(tmp_path: Path, step
     kept = tmp_path / "kept"
     store = SQLITE.open(tmp_path / "old", Options(backups=kept))
     assert everything(store) == everything(sample)
-    for words in (("cache",), ("response",), ("fridays",), ("zebra",), ("src",)):
-        assert store.search(words, limit=9, postings=POSTINGS) == sample.search(words, limit=9, postings=POSTINGS)
+    for question in ("cache", "response", "fridays", "zebra", "src"):
+        assert answer(store, question) == answer(sample, question)
     assert found(store, "cache response") == ["The cache is warmed by parseHTTPResponse"]
+    for each in (store, sample):
+        fill_beside(each)
+    assert everything(store) == everything(sample)
     assert faults(store) == []
     [copy] = kept.iterdir()
     assert any(copy.name in note for note in store.notes)
@@ -231,16 +259,19 @@ def test_an_index_that_was_left_stale_is_made_anew(tmp_path: Path) -> None:
     """A process that dies between the last step and the rebuilding leaves a mark, and the next one rebuilds."""
     store = SQLITE.open(tmp_path)
     fill(store)
+    fill_beside(store)
     before = everything(store)
     store.close()
     with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
         connection.execute(
             "DELETE FROM words; DELETE FROM terms; DELETE FROM memory_tags; DELETE FROM memory_files;"
-            "DELETE FROM meta WHERE key = 'index_size'; INSERT INTO meta VALUES ('stale', 'index')"
+            "DELETE FROM sessions_words; DELETE FROM items_words; DELETE FROM sources_words; DELETE FROM passage_terms;"
+            "DELETE FROM meta WHERE key GLOB 'index_size*'; INSERT INTO meta VALUES ('stale', 'index')"
         )
     store = SQLITE.open(tmp_path)
     assert everything(store) == before
     assert found(store, "tuesdays fridays") == ["Deploys happen on Fridays"]
+    assert said(answer(store, "zeppelin", corpus=Corpus.SESSIONS).passages) == ["The zeppelin does."]
     assert faults(store) == []
     store.close()
     with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
@@ -285,6 +316,10 @@ def test_a_store_that_another_is_just_upgrading_is_refused(tmp_path: Path) -> No
         "ALTER TABLE links RENAME COLUMN weight TO heft",
         "CREATE INDEX extra ON memories (content)",
         "CREATE TRIGGER spy AFTER INSERT ON memories BEGIN DELETE FROM audit; END",
+        "CREATE TRIGGER words_spy AFTER INSERT ON memories BEGIN DELETE FROM audit; END",
+        "DROP TABLE sessions_words",
+        "ALTER TABLE definitions ADD COLUMN mood TEXT",
+        "DROP INDEX passages_place",
     ],
 )
 def test_tables_that_are_not_those_of_the_version_are_refused(tmp_path: Path, change: str) -> None:
@@ -558,11 +593,11 @@ def test_connections_are_set_up_to_keep_what_they_acknowledge(tmp_path: Path) ->
     store = SQLITE.open(tmp_path)
     fill(store)
     assert pragmas(store) == IN_FORCE
-    with connections(store).reading() as connection:
-        assert connection.execute("SELECT v FROM words_config WHERE k = 'secure-delete'").get == 1
-    store.rebuild()
-    with connections(store).reading() as connection:
-        assert connection.execute("SELECT v FROM words_config WHERE k = 'secure-delete'").get == 1
+    for _ in range(2):
+        for table in ("words", "items_words", "sessions_words", "sources_words"):
+            with connections(store).reading() as connection:
+                assert connection.execute(f"SELECT v FROM {table}_config WHERE k = 'secure-delete'").get == 1
+        store.rebuild()
     store.close()
 
 
@@ -641,12 +676,21 @@ INDEX_TABLES = {
 }
 
 
-def traces(path: Path, word: str) -> list[str]:
+PASSAGE_TABLES = {
+    "passages": "text || label || document || ifnull(payload, '')",
+    "sources_words": "content || label || document",
+    "sources_words_content": "c0 || c1 || c3",
+    "sources_words_data": "CAST(block AS TEXT)",
+    "passage_terms": "word",
+}
+
+
+def traces(path: Path, word: str, tables: dict[str, str] = INDEX_TABLES) -> list[str]:
     """The index tables in which a word still stands."""
     with closing(apsw.Connection(str(path))) as connection:
         return [
             table
-            for table, text in INDEX_TABLES.items()
+            for table, text in tables.items()
             if connection.execute(f"SELECT count(*) FROM {table} WHERE instr(lower({text}), ?)", (word,)).get
         ]
 
@@ -672,6 +716,53 @@ def test_words_that_left_leave_no_trace_in_the_index(tmp_path: Path, how: str) -
     store.close()
 
 
+@pytest.mark.parametrize("how", ["unfile", "unfile-the-end", "file-anew"])
+def test_passages_that_left_leave_no_trace(tmp_path: Path, how: str) -> None:
+    """What was unfiled, or filed over, stands neither in the table nor in any index."""
+    store = SQLITE.open(tmp_path)
+    plain = [passage(f"plain {n}", corpus=Corpus.SOURCES, document="a.py", position=n) for n in range(3)]
+    file(store, *plain)
+    secret = {"label": "zyxwvut", "payload": {"zyxwvut": 1}, "corpus": Corpus.SOURCES}
+    file(store, passage("The zyxwvut", document="a.py", position=3, **secret))
+    file(store, passage("Another zyxwvut", document="zyxwvut.py", **secret))
+    path = tmp_path / "memory.db"
+    assert traces(path, "zyxwvut", PASSAGE_TABLES) == list(PASSAGE_TABLES)
+    changes: dict[str, list[Change]] = {
+        "unfile": [Unfile(corpus=Corpus.SOURCES, document=name) for name in ("a.py", "zyxwvut.py")],
+        "unfile-the-end": [
+            Unfile(corpus=Corpus.SOURCES, document="a.py", start=3),
+            Unfile(corpus=Corpus.SOURCES, document="zyxwvut.py"),
+        ],
+        "file-anew": [
+            File(passages=(passage("Plain", corpus=Corpus.SOURCES, document="a.py", position=3),)),
+            Unfile(corpus=Corpus.SOURCES, document="zyxwvut.py"),
+        ],
+    }
+    apply(store, *changes[how])
+    assert traces(path, "zyxwvut", PASSAGE_TABLES) == []
+    assert answer(store, "zyxwvut", corpus=Corpus.SOURCES).passages == []
+    assert faults(store) == []
+    store.close()
+
+
+def test_what_was_indexed_under_other_words_leaves_none_of_them_behind(tmp_path: Path) -> None:
+    """An index made by an earlier version is undone as it was made, not as it would be made today."""
+    store = SQLITE.open(tmp_path)
+    one = add(store, "Deploying")
+    file(store, passage("Deploying"))
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        connection.execute(
+            "UPDATE words SET content = 'deploying'; UPDATE terms SET word = 'deploying' WHERE word = 'deploi';"
+            "UPDATE sessions_words SET content = 'deploying';"
+            "UPDATE passage_terms SET word = 'deploying' WHERE word = 'deploi'"
+        )
+    apply(store, Mark(id=one.id, status=Status.FORGOTTEN), Unfile(corpus=Corpus.SESSIONS, document="s1"))
+    for corpus in Corpus:
+        assert store.vocabulary(corpus=corpus, limit=9) == {}
+    assert faults(store) == []
+    store.close()
+
+
 def test_an_engine_that_loses_data_is_refused() -> None:
     """SQLite versions that can lose acknowledged data under a write-ahead log do not get near a store."""
     with pytest.raises(Unsupported):
@@ -684,6 +775,7 @@ def test_derived_rows_that_went_wrong_are_found_and_made_anew(tmp_path: Path) ->
     """A check names what does not fit, says that rebuilding puts it right, and it does."""
     store = SQLITE.open(tmp_path)
     fill(store)
+    fill_beside(store)
     for damage in (
         "UPDATE terms SET memories = 9 WHERE word = 'cach'",
         "DELETE FROM memory_tags",
@@ -695,14 +787,62 @@ def test_derived_rows_that_went_wrong_are_found_and_made_anew(tmp_path: Path) ->
         "INSERT INTO words (rowid, content) VALUES (3, 'zebra')",
         "UPDATE meta SET value = '7 7' WHERE key = 'index_size'",
         "DELETE FROM words_data WHERE id > 10",
+        "UPDATE passage_terms SET passages = 9 WHERE word = 'cach'",
+        "DELETE FROM passage_terms WHERE corpus = 'sources'",
+        "INSERT INTO passage_terms VALUES ('items', 'stray', 1)",
+        "DELETE FROM sessions_words WHERE rowid = 1",
+        "UPDATE sessions_words SET label = 'eve' WHERE rowid = 1",
+        "INSERT INTO items_words (rowid, content, label, moment, document) VALUES (1, 'zebra', '', '', '')",
+        "INSERT INTO sources_words (rowid, content) VALUES (99, 'zebra')",
+        "UPDATE meta SET value = '7 7' WHERE key = 'index_size:sessions'",
+        "DELETE FROM sources_words_data WHERE id > 10",
     ):
         with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
             connection.execute(damage)
         bad = [check for check in store.check() if not check.ok]
         assert bad, damage
         assert all(check.fixable for check in bad if check.name != "file"), damage
+        assert ("full text" in [check.name for check in bad]) == ("words_data" in damage), damage
         store.rebuild()
         assert faults(store) == [], damage
+    store.close()
+
+
+BEYOND_REBUILDING = [
+    ("UPDATE definitions SET value = '[\"forged\"]'", "links and feedback"),
+    ("UPDATE definitions SET made_by = 'eve'", "links and feedback"),
+    ("UPDATE passages SET text = 'forged' WHERE id = 2", "passages"),
+    ("UPDATE passages SET label = 'eve' WHERE id = 2", "passages"),
+    ("UPDATE passages SET at = 0 WHERE id = 2", "passages"),
+    ("UPDATE passages SET corpus = 'novel' WHERE id = 2", "passages"),
+    ("UPDATE passages SET corpus = 'memory' WHERE id = 2", "passages"),
+    ("UPDATE passages SET payload = '{' WHERE id = 2", "passages"),
+]
+
+
+@pytest.mark.parametrize("damage, name", BEYOND_REBUILDING)
+def test_what_was_altered_behind_the_store_is_found(tmp_path: Path, damage: str, name: str) -> None:
+    """A definition or passage that is not what was stored is told of, and rebuilding does not pass it off as right."""
+    store = SQLITE.open(tmp_path)
+    fill(store)
+    fill_beside(store)
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        connection.execute(damage)
+    assert [check.name for check in store.check() if not check.ok and not check.fixable] == [name]
+    with suppress(StoreDamaged):
+        store.rebuild()
+    assert name in [check.name for check in store.check() if not check.ok]
+    store.close()
+
+
+def test_a_definition_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """What was altered to be no JSON is an error in the product's words."""
+    store = SQLITE.open(tmp_path)
+    fill_beside(store)
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        connection.execute("UPDATE definitions SET value = '{'")
+    with pytest.raises(StoreDamaged):
+        store.definitions()
     store.close()
 
 
@@ -829,8 +969,8 @@ def test_a_json_store_without_anything_readable_is_told(tmp_path: Path) -> None:
     store.close()
     path, backup = tmp_path / "memory.json", tmp_path / "memory.json.bak"
     good = backup.read_bytes()
-    for file in (path, backup):
-        file.write_text("broken")
+    for each in (path, backup):
+        each.write_text("broken")
     with pytest.raises(StoreDamaged):
         JSON.open(tmp_path)
     assert path.read_text() == backup.read_text() == "broken"
@@ -853,12 +993,20 @@ def test_a_json_store_without_anything_readable_is_told(tmp_path: Path) -> None:
         pytest.param(lambda doc: doc.update(audit=[{"seq": 1}]), id="half-an-entry"),
         pytest.param(lambda doc: doc.update(requests=[["k", {}, [], None]]), id="a-strange-request"),
         pytest.param(lambda doc: doc["memories"][0].update(id=10**30), id="an-id-out-of-range"),
+        pytest.param(lambda doc: doc["passages"][0].update(corpus="novel"), id="a-corpus-that-is-none"),
+        pytest.param(lambda doc: doc["passages"][0].update(corpus="memory"), id="a-passage-among-memories"),
+        pytest.param(lambda doc: doc["passages"][1].update(id=1), id="two-passages-of-one-id"),
+        pytest.param(lambda doc: doc["passages"][0].pop("text"), id="half-a-passage"),
+        pytest.param(lambda doc: doc.update(definitions=[["alias", "k8s"]]), id="half-a-definition"),
+        pytest.param(lambda doc: doc["definitions"].append(doc["definitions"][0]), id="a-definition-twice"),
+        pytest.param(lambda doc: doc.update(together=[[1, 99, 1.0, 0]]), id="together-with-nothing"),
     ],
 )
 def test_a_json_file_that_makes_no_sense_is_told(tmp_path: Path, spoil: Callable[[Any], object]) -> None:
     """Whatever a person did to it, the answer is an error in the product's words, and the file is left alone."""
     store = JSON.open(tmp_path)
     fill(store)
+    fill_beside(store)
     store.close()
     path = tmp_path / "memory.json"
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -868,6 +1016,25 @@ def test_a_json_file_that_makes_no_sense_is_told(tmp_path: Path, spoil: Callable
     with pytest.raises(StoreDamaged):
         JSON.open(tmp_path)
     assert sha(path) == before
+
+
+def test_a_json_file_of_before_there_were_passages_is_taken_over(tmp_path: Path) -> None:
+    """What an older version did not write is not missed."""
+    store = JSON.open(tmp_path)
+    fill(store)
+    before = everything(store)
+    store.close()
+    path = tmp_path / "memory.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("passages", "definitions", "together"):
+        assert document.pop(name) == []
+    path.write_text(json.dumps(document), encoding="utf-8")
+    store = JSON.open(tmp_path)
+    assert everything(store) == before
+    fill_beside(store)
+    assert len(filed(store)) == 4
+    assert faults(store) == []
+    store.close()
 
 
 def test_a_newer_json_store_is_left_untouched(tmp_path: Path) -> None:
@@ -937,12 +1104,13 @@ def test_a_json_file_that_could_not_be_saved_changes_nothing(
     """A write that fails is neither in the file nor in the open store, and the next one works."""
     store = JSON.open(tmp_path)
     fill(store)
+    fill_beside(store)
     before = everything(store)
     on_disk = sha(tmp_path / "memory.json")
     with monkeypatch.context() as patched:
         failing_once(patched, os, name, call, code)
         with pytest.raises(error):
-            apply(store, Weigh(id=MemoryId(1), signals=Signals(score=1)), Clear())
+            apply(store, Weigh(id=MemoryId(1), signals=Signals(score=1)), Clear(), File(passages=(passage("new"),)))
     assert everything(store) == before
     assert sha(tmp_path / "memory.json") == on_disk
     assert faults(store) == []

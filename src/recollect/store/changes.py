@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol, assert_never
 
 from ..codec import EPOCH, canonical, digest, encode
@@ -22,9 +22,13 @@ from ..model import (
     Change,
     Clear,
     Connect,
+    Corpus,
+    Define,
+    Definition,
     Disconnect,
     Edit,
     Feedback,
+    File,
     Json,
     Link,
     LinkKind,
@@ -32,6 +36,7 @@ from ..model import (
     Memory,
     MemoryId,
     Outcome,
+    Passage,
     Put,
     Rate,
     Regroup,
@@ -39,6 +44,7 @@ from ..model import (
     Revise,
     Status,
     Uid,
+    Unfile,
     Version,
     Weigh,
 )
@@ -76,6 +82,14 @@ class Rows(Protocol):
     def drop_link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> bool: ...
     def add_feedback(self, feedback: Feedback) -> bool: ...
     def regroup(self, clusters: tuple[tuple[str, tuple[MemoryId, ...]], ...]) -> None: ...
+    def file_passage(self, passage: Passage) -> None:
+        """Index a passage in place of the one at its position; else under its id, or under a new one if it has none."""
+
+    def unfile(self, corpus: Corpus, document: str, start: int) -> int:
+        """Drop a document's passages from a position on; returns how many there were."""
+
+    def define(self, definition: Definition) -> None: ...
+    def undefine(self, sort: str, name: str) -> bool: ...
     def head(self) -> Head: ...
     def base(self) -> Head: ...
     def append_audit(self, entry: AuditEntry) -> None: ...
@@ -141,6 +155,12 @@ class Work:
                 return Outcome(action="regroup")
             case Clear():
                 return self._clear()
+            case File():
+                return self._file(change)
+            case Unfile():
+                return self._unfile(change)
+            case Define():
+                return self._define(change)
         assert_never(change)
 
     def _add(self, change: Add) -> Outcome:
@@ -250,6 +270,36 @@ class Work:
         self._log("clear", detail={"memories": len(memories)})
         return Outcome(action="clear")
 
+    def _file(self, change: File) -> Outcome:
+        counts: dict[str, int] = {}
+        for passage in change.passages:
+            self._rows.file_passage(_filed(passage))
+            counts[passage.corpus.value] = counts.get(passage.corpus.value, 0) + 1
+        self._log("file", detail={"passages": counts})
+        return Outcome(action="file")
+
+    def _unfile(self, change: Unfile) -> Outcome:
+        start = max(0, change.start)
+        gone = self._rows.unfile(change.corpus, change.document, start) if start <= _LAST_POSITION else 0
+        if not gone:
+            return Outcome(action="unchanged")
+        self._log("unfile", detail={"corpus": change.corpus.value, "passages": gone})
+        return Outcome(action="unfile")
+
+    def _define(self, change: Define) -> Outcome:
+        # What people call a thing is content, which the audit does not hold.
+        detail: Json = {"sort": change.sort}
+        if change.value is None:
+            if not self._rows.undefine(change.sort, change.name):
+                raise NotFound(change.sort, change.name)
+            self._log("undefine", detail=detail)
+            return Outcome(action="undefine")
+        definition = Definition(sort=change.sort, name=change.name, value=change.value, made_by=self._actor)
+        _refuse_unwritable("value", change.value)
+        self._rows.define(replace(definition, updated_at=self._now))
+        self._log("define", detail=detail)
+        return Outcome(action="define")
+
     def _memory(self, memory_id: MemoryId | str) -> Memory:
         found = self._rows.get(MemoryId(memory_id)) if isinstance(memory_id, int) else None
         if found is None:
@@ -292,6 +342,26 @@ class Work:
 def _given(edit: Edit) -> Json:
     state = encode(edit)
     return sorted(state) if isinstance(state, dict) else []
+
+
+def _filed(passage: Passage) -> Passage:
+    """A passage as it is filed: under no id of elsewhere, and at a moment of which the day is the day in UTC."""
+    if passage.corpus is Corpus.MEMORY:
+        raise InvalidInput("corpus", "memories are added, not filed")
+    if not 0 <= passage.position <= _LAST_POSITION:
+        raise InvalidInput("position", f"{passage.position} is not a position in a document")
+    _refuse_unwritable("payload", passage.payload)
+    return replace(passage, id=0, at=passage.at and passage.at.astimezone(UTC))
+
+
+_LAST_POSITION = 2**63 - 1
+
+
+def _refuse_unwritable(field: str, value: Json) -> None:
+    try:
+        canonical(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(field, f"cannot be written as JSON ({error})") from error
 
 
 def _mark_action(before: Status, after: Status) -> str:

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ..model import (
     AuditEntry,
     Change,
     Check,
     Cluster,
+    Corpus,
+    Definition,
+    Entry,
     Feedback,
     Link,
     LinkKind,
     Memory,
     MemoryId,
+    Near,
     Order,
     Receipt,
     Tag,
+    Together,
     Uid,
+    Unembedded,
     Version,
     Where,
     WordSearch,
+    WordStatistics,
 )
 from .audit import Bound, Head
+
+if TYPE_CHECKING:
+    import numpy
+
+    Floats: TypeAlias = numpy.ndarray[Any, numpy.dtype[numpy.float32]]
+    """One vector, or several as rows."""
 
 
 class Store(Protocol):
@@ -69,17 +82,79 @@ class Store(Protocol):
         """How many memories there are for which every condition holds."""
 
     def totals(self) -> dict[str, int]:
-        """How many records of each sort there are: memory, version, link, feedback, audit."""
+        """How many records of each sort there are: memory, version, link, feedback, audit, passage, definition."""
 
     def tally(self, field: str, where: Where = ()) -> dict[str, int]:
         """How many memories there are for each value of a field."""
 
-    def search(self, words: tuple[str, ...], *, where: Where = (), limit: int, postings: int) -> WordSearch:
-        """The memories that hold any of the words, whatever their endings, best BM25 first, forgotten ones never.
+    # --- Search. An item is the id of a memory, or of a passage.
+
+    def find(
+        self, stems: tuple[str, ...], *, corpus: Corpus, where: Where = (), limit: int, postings: int
+    ) -> WordSearch:
+        """The items that hold any of these words (stems), best BM25 first, forgotten memories never.
 
         At most about `postings` index entries are read: the rarest words first, and where even those are too many,
-        the newest memories only.
+        the newest items only; of a document that a filter names, all. Passages can be filtered by `document`, `label`,
+        `at` and `position`.
         """
+
+    def statistics(self, stems: Collection[str], *, corpus: Corpus) -> WordStatistics:
+        """How large a corpus is, and how many of its items hold each of these stems, unless none does."""
+
+    def spellings(self, stem: str, *, corpus: Corpus, limit: int) -> tuple[dict[str, int], dict[str, int]]:
+        """The most frequent longer stems that begin with this one; and, where no item holds it or one of those, stems
+        that are spelled almost like it, closest first. Both with the number of items that hold them.
+        """
+
+    def entries(self, items: Sequence[int], *, corpus: Corpus, where: Where = (), around: int = 0) -> tuple[Entry, ...]:
+        """The items for which every condition holds, with their words; and of passages those up to `around` positions
+        away in the same document, whether the conditions hold for them or not."""
+
+    def texts(self, items: Sequence[int], *, corpus: Corpus, where: Where = ()) -> dict[int, tuple[str, ...]]:
+        """The words of the items for which every condition holds: what `entries` gives, without what they are of."""
+
+    def vocabulary(self, *, corpus: Corpus, limit: int) -> dict[str, int]:
+        """The most frequent stems and how many items hold each."""
+
+    def keep_vectors(self, model: str, texts: Sequence[tuple[int, str]], vectors: Floats, *, corpus: Corpus) -> int:
+        """Keep vectors, one row for each text, given as its item and content hash. Returns how many were kept.
+
+        A text that has changed or gone since it was read keeps none.
+        """
+
+    def nearest(self, vector: Floats, *, model: str, corpus: Corpus, where: Where = (), limit: int) -> tuple[Near, ...]:
+        """The items closest in meaning, closest first, that have a vector of this model; forgotten memories never."""
+
+    def similarities(self, vector: Floats, items: Sequence[int], *, model: str, corpus: Corpus) -> dict[int, float]:
+        """How close some items are; those without a vector of this model are left out."""
+
+    def vectors(self, model: str, *, corpus: Corpus, items: Sequence[int] | None = None) -> tuple[list[int], Floats]:
+        """The vectors of some items, or of all, with the item of each row; those without one are left out."""
+
+    def unembedded(self, model: str, *, corpus: Corpus, limit: int) -> tuple[Unembedded, ...]:
+        """Texts without a vector of this model, oldest first; forgotten memories need none."""
+
+    def embedded(self, *, corpus: Corpus) -> dict[str, int]:
+        """How many vectors there are of each model."""
+
+    def forget_vectors(self, model: str) -> None:
+        """Let go of all vectors of a model."""
+
+    def held_at(self, moment: datetime) -> Iterator[Memory]:
+        """Every memory as the store held it at a moment."""
+
+    def note_uses(self, uses: Mapping[MemoryId, int], together: Sequence[Together], *, now: datetime) -> None:
+        """Count that memories were recalled, and strengthen what was recalled together.
+
+        Habits, not knowledge: nothing here makes a version or an entry in the audit.
+        """
+
+    def together(self, memories: Sequence[MemoryId]) -> tuple[Together, ...]:
+        """What was recalled together with these memories, strongest first; nothing that is forgotten."""
+
+    def definitions(self, sort: str | None = None) -> tuple[Definition, ...]:
+        """What is defined, by name."""
 
     def links(
         self,
@@ -89,6 +164,12 @@ class Store(Protocol):
         hidden: bool = False,
     ) -> tuple[Link, ...]:
         """The links of these kinds that touch a memory, or all. Those with a forgotten end only if `hidden`."""
+
+    def links_of(self, memories: Sequence[MemoryId], *, kinds: frozenset[LinkKind], limit: int) -> tuple[Link, ...]:
+        """The links of these kinds between memories that touch any of these, heaviest first, no end forgotten."""
+
+    def group(self, kind: LinkKind, name: MemoryId | str, *, limit: int) -> tuple[MemoryId, ...]:
+        """The live memories that carry a tag or belong to a cluster, newest first."""
 
     def tags(self) -> tuple[Tag, ...]:
         """Every tag that a live memory carries, most used first."""

@@ -21,12 +21,13 @@ import apsw
 from ..codec import decode, encode, from_micros
 from ..disk import private_folder, write_private
 from ..errors import InvalidInput, RecollectError, StoreDamaged, StoreError, StoreFull, StoreInUse, StoreTooNew
-from ..model import AuditEntry, Feedback, Json, Memory, Version
+from ..model import AuditEntry, Feedback, Json, Memory, Passage, Version
 from ..policy.identity import content_hash, estimate_tokens, fingerprint, state_hash
 from .audit import Head
 from .contract import Options
 from .sqlite.connect import Connections, require_engine, translated
 from .sqlite.files import prepare
+from .sqlite.search import read_passages
 from .sqlite.store import SqliteStore
 from .sqlite.work import SqliteRows, read_head, write_audit, write_head
 
@@ -76,6 +77,9 @@ class JsonStore(SqliteStore):
             "members": [list(row) for row in connection.execute("SELECT memory_id, cluster_id FROM memory_clusters")],
             "audit": [encode(each) for each in self.audit()],
             "audit_base": encode(read_head(connection, "audit_base")),
+            "definitions": [list(row) for row in connection.execute(f"SELECT {_DEFINITION_COLUMNS} FROM definitions")],
+            "passages": [encode(each) for each in read_passages(connection)],
+            "together": [list(row) for row in connection.execute(f"SELECT {_TOGETHER_COLUMNS} FROM together")],
             "requests": [list(row) for row in connection.execute(f"SELECT {_REQUEST_COLUMNS} FROM requests")],
         }
 
@@ -91,6 +95,8 @@ class JsonStore(SqliteStore):
 
 _LINK_COLUMNS = "memory_id, kind, target_id, weight, made_by, created_at, updated_at, row_hash"
 _REQUEST_COLUMNS = "key, request_hash, at, outcomes"
+_DEFINITION_COLUMNS = "sort, name, value, made_by, updated_at, row_hash"
+_TOGETHER_COLUMNS = "memory_id, other_id, strength, at"
 
 
 def _take(path: Path) -> int:
@@ -152,6 +158,8 @@ def _load(connections: Connections, document: Mapping[str, Json], where: str) ->
                 rows.add_version(version.memory.id, version)
             for data in _items(document, "feedback"):
                 rows.add_feedback(decode(Feedback, data))
+            for data in _items(document, "passages"):
+                rows.file_passage(decode(Passage, data))
             _load_tables(connection, document)
             rows.finish()
             _load_audit(connection, document)
@@ -186,6 +194,8 @@ def _load_tables(connection: apsw.Connection, document: Mapping[str, Json]) -> N
 _TABLES = (
     ("links", "links", _LINK_COLUMNS),
     ("requests", "requests", _REQUEST_COLUMNS),
+    ("definitions", "definitions", _DEFINITION_COLUMNS),
+    ("together", "together", _TOGETHER_COLUMNS),
     ("clusters", "clusters", "id, label"),
     ("members", "memory_clusters", "memory_id, cluster_id"),
 )

@@ -8,12 +8,15 @@ from typing import Any
 import apsw
 
 from ...errors import StoreDamaged
-from ...model import Check, Memory
+from ...model import Check, Corpus, Memory
 from ...policy.identity import content_hash, fingerprint, state_hash
+from ...policy.words import memory_fields, passage_fields
 from ..audit import chain_faults
-from .index import Tally, index_memory, lexemes, read_size, write_tally
+from .index import Tally, index_memory, index_of, index_passage, read_size, write_tally
 from .rows import COLUMNS, SELECTED, UNREADABLE, from_row, read_memories, row_hash, version_from
-from .schema import WORD_INDEX
+from .schema import WORD_INDEX, passage_index
+from .search import read_passages
+from .vectors import rebuild_vectors, vector_faults
 from .work import audit_entry, read_head
 
 _NAMED = 5
@@ -23,7 +26,8 @@ _NAMED = 5
 def check_word_index(connection: apsw.Connection) -> Check:
     """Whether FTS5's inner pages match its text. It takes its commands as inserts, so this needs the write lock."""
     try:
-        connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+        for table in (index_of(corpus).table for corpus in Corpus):
+            connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
     except apsw.CorruptError:
         return Check(name="full text", ok=False, detail="the full-text index does not match its text", fixable=True)
     return Check(name="full text", ok=True, detail="the full-text index matches its text", fixable=True)
@@ -86,10 +90,11 @@ def _row_faults(connection: apsw.Connection) -> Iterator[str]:
     for table, columns in (
         ("links", "memory_id, kind, target_id, weight, made_by, created_at, updated_at"),
         ("feedback", "memory_id, at, actor, helpful, note"),
+        ("definitions", "sort, name, value, made_by, updated_at"),
     ):
         for *row, hashed in connection.execute(f"SELECT {columns}, row_hash FROM {table}"):
             if row_hash(table, row) != hashed:
-                yield f"a row of {table} that belongs to memory {row[0]} is not what was stored"
+                yield f"a row of {table} ({row[0]}) is not what was stored"
 
 
 def audit_faults(connection: apsw.Connection) -> Iterator[str]:
@@ -140,7 +145,7 @@ def _word_index_faults(connection: apsw.Connection) -> Iterator[str]:
     rows = connection.execute("SELECT rowid, content, tags, files, source, kind FROM words")
     indexed = {row[0]: row[1:] for row in rows}
     for memory in _indexable(connection):
-        if indexed.pop(memory.id, None) != lexemes(memory):
+        if indexed.pop(memory.id, None) != memory_fields(memory):
             yield f"memory {memory.ref} is indexed under other words than its own"
     for stray in indexed:
         yield f"the index holds memory {stray}, which is forgotten or gone"
@@ -150,7 +155,7 @@ def _count_faults(connection: apsw.Connection) -> Iterator[str]:
     counted = Tally()
     for row in connection.execute("SELECT content, tags, files, source, kind FROM words"):
         counted.count(row, 1)
-    if read_size(connection) != (counted.memories, counted.words):
+    if read_size(connection) != (counted.texts, counted.words):
         yield "the size of the index is wrong"
     held = {str(word): count for word, count in connection.execute("SELECT word, memories FROM terms")}
     for word in counted.holding.keys() | held.keys():
@@ -174,6 +179,35 @@ def _indexable(connection: apsw.Connection) -> Iterator[Memory]:
     return read_memories(connection, f"SELECT {SELECTED} FROM memories m WHERE m.status <> 'forgotten'")
 
 
+def _passage_faults(connection: apsw.Connection) -> Iterator[str]:
+    hashes = dict(connection.execute("SELECT id, content_hash FROM passages"))
+    for passage in read_passages(connection):
+        if content_hash(passage.reading) != hashes[passage.id]:
+            yield f"passage {passage.id} is not what was filed"
+
+
+def _passage_index_faults(connection: apsw.Connection) -> Iterator[str]:
+    indexed: dict[tuple[Corpus, int], tuple[Any, ...]] = {}
+    for corpus in _BESIDE:
+        rows = connection.execute(f"SELECT rowid, content, label, moment, document FROM {index_of(corpus).table}")
+        indexed |= {(corpus, row[0]): row[1:] for row in rows}
+    counted = {corpus: Tally() for corpus in _BESIDE}
+    for passage in read_passages(connection):
+        fields = passage_fields(passage)
+        counted[passage.corpus].count(fields, 1)
+        if indexed.pop((passage.corpus, passage.id), None) != fields:
+            yield f"passage {passage.id} is indexed under other words than its own"
+    for corpus, stray in indexed:
+        yield f"the index of {corpus} holds passage {stray}, which is not there"
+    for corpus, tally in counted.items():
+        held = dict(connection.execute("SELECT word, passages FROM passage_terms WHERE corpus = ?", (corpus.value,)))
+        if read_size(connection, corpus) != (tally.texts, tally.words) or held != dict(tally.holding):
+            yield f"the word counts of {corpus} are wrong"
+
+
+_BESIDE: tuple[Corpus, ...] = tuple(corpus for corpus in Corpus if corpus is not Corpus.MEMORY)
+
+
 def rebuild_derived(connection: apsw.Connection) -> None:
     """Make the derived rows anew from the memories, inside the caller's transaction."""
     # Dropping the whole index is the one way that also works when its inner pages do not match its text.
@@ -184,6 +218,20 @@ def rebuild_derived(connection: apsw.Connection) -> None:
     for memory in list(_indexable(connection)):
         index_memory(connection, memory, tally)
     write_tally(connection, tally)
+    _rebuild_passages(connection)
+    rebuild_vectors(connection)
+
+
+def _rebuild_passages(connection: apsw.Connection) -> None:
+    connection.execute("DELETE FROM passage_terms; DELETE FROM meta WHERE key GLOB 'index_size:*'")
+    for table in (index_of(corpus).table for corpus in _BESIDE):
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(passage_index(table))
+    tallies = {corpus: Tally() for corpus in _BESIDE}
+    for passage in list(read_passages(connection)):
+        index_passage(connection, passage, tallies[passage.corpus])
+    for corpus, tally in tallies.items():
+        write_tally(connection, tally, corpus)
 
 
 _CHECKS: tuple[tuple[str, Callable[[apsw.Connection], Iterator[str]], bool, str], ...] = (
@@ -191,9 +239,12 @@ _CHECKS: tuple[tuple[str, Callable[[apsw.Connection], Iterator[str]], bool, str]
     ("references", _foreign_key_faults, False, "every row belongs to a memory"),
     ("memories", _memory_faults, False, "every memory is as it was stored"),
     ("versions", _version_faults, False, "every earlier version is as it was stored"),
-    ("links and feedback", _row_faults, False, "every link and verdict is as it was stored"),
+    ("links and feedback", _row_faults, False, "every link, verdict and definition is as it was stored"),
     ("audit", audit_faults, False, "the audit is complete and unaltered"),
     ("word index", _word_index_faults, True, "every memory is indexed under its words"),
     ("word counts", _count_faults, True, "word counts are right"),
     ("tags and files", _name_index_faults, True, "tags and files are indexed"),
+    ("passages", _passage_faults, False, "every passage is as it was filed"),
+    ("passage index", _passage_index_faults, True, "every passage is indexed under its words"),
+    ("vectors", vector_faults, True, "every vector belongs to its text"),
 )

@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -80,13 +80,19 @@ class Connections:
                         connection.execute("ROLLBACK")
 
     @contextmanager
+    def lasting(self) -> Iterator[apsw.Connection]:
+        """Like `reading`, for a reader that takes its time: what is written meanwhile neither waits nor is seen."""
+        if self._path is None and getattr(self._snapshot, "connection", None) is None:
+            with closing(self._copied()) as copy:
+                yield copy
+        else:
+            with self.reading() as connection:
+                yield connection
+
+    @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Within it, every `reading` of this thread is the same moment."""
-        if self._path is None and getattr(self._snapshot, "connection", None) is None:
-            moment: AbstractContextManager[apsw.Connection] = closing(self._copied())
-        else:
-            moment = self.reading()
-        with moment as connection:
+        with self.lasting() as connection:
             outer = getattr(self._snapshot, "connection", None)
             self._snapshot.connection = connection
             try:

@@ -19,6 +19,7 @@ from .connect import Connections, translated
 from .lock import Turnstile
 from .rows import first_row
 from .schema import APPLICATION_ID, MIGRATIONS, migrate, pending, verify_shape, version_of
+from .vectors import begin_epoch
 
 CHECKED_AT_OPEN = 4_000_000
 """A file of up to this many bytes is checked whenever it is opened, in some milliseconds; a larger one daily."""
@@ -223,6 +224,8 @@ def _current_copy(source: apsw.Connection) -> apsw.Connection:
     with copy.backup("main", source, "main") as copying:
         copying.step(-1)
     _bring_up_to_date(copy)
+    with copy:
+        begin_epoch(copy)  # vectors that other processes hold are not those of the backup
     return copy
 
 

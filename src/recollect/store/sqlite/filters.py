@@ -6,7 +6,8 @@ import json
 from datetime import datetime
 
 from ...codec import to_micros
-from ...model import Condition, Op, Order, Scalar, Where
+from ...errors import InvalidFilter
+from ...model import Condition, Corpus, Op, Order, Scalar, Where
 from ...policy.query import FIELDS, LISTS
 from .rows import Value
 
@@ -22,6 +23,23 @@ def where_sql(where: Where) -> tuple[str, list[Value]]:
     values: list[Value] = []
     for condition in where:
         clause, bound = _list_sql(condition) if condition.field in LISTS else _plain_sql(condition)
+        clauses.append(clause)
+        values += bound
+    return " AND ".join(clauses), values
+
+
+PASSAGE_FIELDS = ("document", "label", "at", "position")
+"""What passages can be filtered by."""
+
+
+def passage_where_sql(corpus: Corpus, where: Where) -> tuple[str, list[Value]]:
+    """The conditions as an expression over `passages m`, of one corpus, and the values to bind to it."""
+    clauses, values = ["m.corpus = ?"], [_bound(corpus.value)]
+    for condition in where:
+        column = next((f"m.{name}" for name in PASSAGE_FIELDS if name == condition.field), None)
+        if column is None:
+            raise InvalidFilter(condition.field, f"passages are filtered by {', '.join(PASSAGE_FIELDS)}")
+        clause, bound = _compared(column, condition)
         clauses.append(clause)
         values += bound
     return " AND ".join(clauses), values
@@ -43,11 +61,17 @@ def tallied_sql(field: str) -> tuple[str, str]:
 
 def _column(field: str) -> str:
     # The name goes into the statement itself, so it is taken from the list and not from the caller.
-    return next(name for name in FIELDS if name == field)
+    for name in FIELDS:
+        if name == field:
+            return name
+    raise InvalidFilter(field, f"memories are filtered by {', '.join(FIELDS)}")
 
 
 def _plain_sql(condition: Condition) -> tuple[str, list[Value]]:
-    column = f"m.{_column(condition.field)}"
+    return _compared(f"m.{_column(condition.field)}", condition)
+
+
+def _compared(column: str, condition: Condition) -> tuple[str, list[Value]]:
     if condition.op is Op.IN:
         return _among(column, condition.value)
     return f"{column} {_COMPARISONS[condition.op]} ?", [_bound(condition.value)]

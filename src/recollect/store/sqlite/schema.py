@@ -1,7 +1,8 @@
 """The schema, as an append-only list of migrations. A migration that was released is never changed again.
 
-Canonical: memories, versions, links, feedback, audit, requests. Derived, and rebuilt on request: memory_tags,
-memory_files, words, terms. Clusters are derived too, but by the garden.
+Canonical: memories, versions, links, feedback, audit, requests, definitions. Derived, and rebuilt on request:
+memory_tags, memory_files, words, terms, and the same for passages. Clusters are derived too, but by the garden, and
+vectors by an embedder; passages are derived from their documents. What was recalled together is a habit, not knowledge.
 """
 
 from __future__ import annotations
@@ -175,14 +176,87 @@ def m002_index(connection: apsw.Connection) -> None:
     mark_stale(connection)
 
 
+def passage_index(table: str) -> str:
+    """The full-text index of one sort of passages. Each has one: how rare a word is in one says nothing of another."""
+    return f"""
+        CREATE VIRTUAL TABLE {table} USING fts5 (
+            content, label, moment, document, tokenize = "unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
+        );
+        INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1);
+        """
+
+
+def m003_search(connection: apsw.Connection) -> None:
+    """What recall by meaning needs: vectors, passages beside the memories, what is recalled together, definitions."""
+    connection.execute(
+        """
+        CREATE TABLE definitions (
+            sort TEXT NOT NULL,
+            name TEXT NOT NULL,
+            value TEXT NOT NULL,
+            made_by TEXT NOT NULL,
+            updated_at INTEGER NOT NULL,
+            row_hash TEXT NOT NULL,
+            PRIMARY KEY (sort, name)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE passages (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            corpus TEXT NOT NULL,
+            document TEXT NOT NULL,
+            position INTEGER NOT NULL,
+            label TEXT NOT NULL,
+            text TEXT NOT NULL,
+            at INTEGER,
+            payload TEXT,
+            content_hash TEXT NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX passages_place ON passages (corpus, document, position);
+        CREATE TABLE passage_terms (
+            corpus TEXT NOT NULL,
+            word TEXT NOT NULL,
+            passages INTEGER NOT NULL,
+            PRIMARY KEY (corpus, word)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE models (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            dimension INTEGER NOT NULL
+        ) STRICT;
+        -- In the order in which they were written, so that a process can fetch what came after what it has.
+        CREATE TABLE vectors (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            model_id INTEGER NOT NULL REFERENCES models (id),
+            corpus TEXT NOT NULL,
+            item_id INTEGER NOT NULL,
+            content_hash TEXT NOT NULL,
+            vector BLOB NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX vectors_item ON vectors (corpus, item_id, model_id);
+
+        CREATE TABLE together (
+            memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+            other_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+            strength REAL NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (memory_id, other_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX together_other ON together (other_id);
+        """
+    )
+    for table in ("items_words", "sessions_words", "sources_words"):
+        connection.execute(passage_index(table))
+
+
 def mark_stale(connection: apsw.Connection) -> None:
     """Ask for the derived rows to be made anew before the store is next used, whatever happens in between."""
     connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('stale', 'index')")
 
 
-MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index)
+MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index, m003_search)
 
-SHAPE = "b2:95b8ca20e291daad50fb8b87efff8afd53beb7ef3018f6fc30f3fdbec884272c"
+SHAPE = "b2:92c87196e394afaf72a36a0ec5c4208cbcdb42a8c2c3d152a4ff8cdc9f8449fc"
 """Hash of the present schema, as SQLite tells it; a file whose schema is another one is not trusted."""
 
 
@@ -195,7 +269,7 @@ def shape_of(connection: apsw.Connection) -> str:
     """Hash of every table and index we made. What others added, and FTS5's own tables, do not count."""
     rows = connection.execute(
         "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'"
-        " AND name NOT LIKE 'words~_%' ESCAPE '~' AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY name",
+        " AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY name",
         (_TABLES_JSON,),
     )
     return digest("shape", *(f"{name}\n{sql}" for name, sql in rows))
@@ -203,7 +277,9 @@ def shape_of(connection: apsw.Connection) -> str:
 
 _TABLES_JSON = (
     '["memories","versions","links","feedback","audit","requests","clusters","memory_clusters","meta",'
-    '"memory_tags","memory_files","words","terms"]'
+    '"memory_tags","memory_files","words","terms",'
+    '"definitions","passages","items_words","sessions_words","sources_words","passage_terms",'
+    '"models","vectors","together"]'
 )
 
 

@@ -3,104 +3,261 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import apsw
 
-from ...model import Memory, Where, WordMatch, WordSearch, WordStatistics
-from ...policy.query import affordable, match_expression
-from ...policy.stem import stem
-from .filters import where_sql
-from .index import read_size
-from .rows import SELECTED, from_row
+from ...codec import from_micros
+from ...errors import StoreDamaged
+from ...model import Corpus, Entry, Op, Passage, Where, WordSearch, WordStatistics
+from ...policy.query import affordable, edits_allowed, match_expression
+from .filters import passage_where_sql, where_sql
+from .index import WordIndex, index_of, read_size
+from .rows import SELECTED, UNREADABLE, Value, from_row
 
 
-def search_words(
-    connection: apsw.Connection, words: tuple[str, ...], *, where: Where, limit: int, postings: int
+def find_items(
+    connection: apsw.Connection,
+    stems: tuple[str, ...],
+    *,
+    corpus: Corpus,
+    where: Where,
+    limit: int,
+    postings: int,
 ) -> WordSearch:
-    """The best matches by BM25. See `Store.search`."""
-    asked = {stem(word): word for word in reversed(words)}
-    holding = _holding(connection, asked)
-    memories, total = read_size(connection)
-    statistics = WordStatistics(
-        memories=memories, words=total, holding={asked[each]: count for each, count in holding.items()}
-    )
+    """The best items by BM25. See `Store.find`."""
+    index = index_of(corpus)
+    holding = _holding(connection, stems, corpus)
     kept, skipped = affordable(holding, postings)
     if not kept:
-        return WordSearch(matches=(), statistics=statistics)
-    floor = _floor(connection, holding[kept[0]], postings, memories)
-    # Words too frequent to look for still count in what the others found.
-    matches = tuple(
-        _match(from_row(row), asked, row[-1].split())
-        for row in _best_rows(connection, match_expression(kept), floor, where, limit)
-    )
-    left_out = tuple(asked[each] for each in skipped)
-    return WordSearch(matches=matches, statistics=statistics, skipped=left_out, newest_only=floor > 0)
+        filter_sql(corpus, where)  # a filter that means nothing is refused, whether anything is found or not
+        return WordSearch()
+    expression = match_expression(kept)
+    few = _named(connection, index, where, postings)
+    if few is not None:
+        return WordSearch(items=tuple(_best_among(connection, index, expression, few, limit)), skipped=skipped)
+    floor = _floor(connection, index, kept[0], postings) if holding[kept[0]] > postings else 0
+    items = _best_items(connection, index, expression, floor, where, limit)
+    return WordSearch(items=tuple(items), skipped=skipped, newest_only=floor > 0)
 
 
-def _best_rows(
-    connection: apsw.Connection, expression: str, floor: int, where: Where, limit: int
-) -> list[tuple[Any, ...]]:
-    """The rows of the best matches that pass the filter.
+def read_statistics(connection: apsw.Connection, stems: Collection[str], corpus: Corpus) -> WordStatistics:
+    """What BM25 needs to know of a corpus."""
+    texts, words = read_size(connection, corpus)
+    return WordStatistics(texts=texts, words=words, holding=_holding(connection, stems, corpus))
+
+
+def _best_items(
+    connection: apsw.Connection, index: WordIndex, expression: str, floor: int, where: Where, limit: int
+) -> list[int]:
+    """The ids of the best matches that pass the filter.
 
     Looking at every match's row to filter it costs several times as much as ranking them. So the best by words alone
     are taken first, a few more than are wanted; only if the filter leaves too few of them is it asked of all.
     """
-    some = connection.execute(
-        "SELECT rowid, bm25(words) AS relevance FROM words WHERE words MATCH ? AND rowid > ?"
-        " ORDER BY relevance LIMIT ?",
-        (expression, floor, _MORE * limit),
-    ).fetchall()
-    rows = _passing(connection, some, where)
-    if len(rows) < limit and len(some) == _MORE * limit:
-        condition, values = where_sql(where)
-        every = connection.execute(
-            "SELECT words.rowid, bm25(words) AS relevance FROM words JOIN memories m ON m.id = words.rowid"
-            f" WHERE words MATCH ? AND words.rowid > ? AND {condition} ORDER BY relevance LIMIT ?",
-            [expression, floor, *values, limit],
-        ).fetchall()
-        rows = _passing(connection, every, where)
-    return rows[:limit]
+    table = index.table
+    wanted = _MORE * limit if where else limit
+    ranked = _ids(
+        connection,
+        f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid > ? ORDER BY {index.score} LIMIT ?",
+        (expression, floor, wanted),
+    )
+    if not where:
+        return ranked
+    passing = set(_passing(connection, index, ranked, where))
+    items = [number for number in ranked if number in passing]
+    if len(items) < limit and len(ranked) == wanted:
+        condition, values = filter_sql(index.corpus, where)
+        items = _ids(
+            connection,
+            f"SELECT {table}.rowid FROM {table} JOIN {index.rows} ON m.id = {table}.rowid"
+            f" WHERE {table} MATCH ? AND {table}.rowid > ? AND {condition} ORDER BY {index.score} LIMIT ?",
+            (expression, floor, *values, limit),
+        )
+    return items[:limit]
 
 
 _MORE = 2
 
 
-def _passing(connection: apsw.Connection, ranked: list[tuple[Any, ...]], where: Where) -> list[tuple[Any, ...]]:
-    """The rows of ranked ids that pass the filter, each with the words it is indexed under, in the same order."""
-    place = {number: at for at, (number, _) in enumerate(ranked)}
-    condition, values = where_sql(where)
+def _named(connection: apsw.Connection, index: WordIndex, where: Where, most: int) -> list[int] | None:
+    """All that pass a filter that names their document; None of other filters, and of many.
+
+    An index leads to them, so that they are found among any number of others, however frequent the words are.
+    """
+    if not any(condition.field == "document" and condition.op is Op.EQ for condition in where):
+        return None
+    condition, values = filter_sql(index.corpus, where)
+    few = _ids(connection, f"SELECT m.id FROM {index.rows} WHERE {condition} LIMIT ?", (*values, most + 1))
+    return few if len(few) <= most else None
+
+
+def _best_among(
+    connection: apsw.Connection, index: WordIndex, expression: str, items: Sequence[int], limit: int
+) -> list[int]:
+    """The ids of the best matches among some items."""
+    # The `+` has the matches looked up among the items, each as it is read, and not the other way round.
+    return _ids(
+        connection,
+        f"SELECT rowid FROM {index.table} WHERE {index.table} MATCH ?"
+        f" AND +rowid IN (SELECT value FROM json_each(?)) ORDER BY {index.score} LIMIT ?",
+        (expression, json.dumps(items), limit),
+    )
+
+
+def _ids(connection: apsw.Connection, sql: str, bindings: Sequence[Value]) -> list[int]:
+    return [number for (number,) in connection.execute(sql, bindings)]
+
+
+def filter_sql(corpus: Corpus, where: Where) -> tuple[str, list[Value]]:
+    """The conditions as an expression over the rows of a corpus, named `m`, and the values to bind to it."""
+    return where_sql(where) if corpus is Corpus.MEMORY else passage_where_sql(corpus, where)
+
+
+def _passing(connection: apsw.Connection, index: WordIndex, items: Sequence[int], where: Where) -> list[int]:
+    condition, values = filter_sql(index.corpus, where)
+    return _ids(
+        connection,
+        f"SELECT m.id FROM {index.rows} WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
+        (json.dumps(items), *values),
+    )
+
+
+def read_entries(
+    connection: apsw.Connection, items: Sequence[int], *, corpus: Corpus, where: Where, around: int
+) -> tuple[Entry, ...]:
+    """The items that pass, with their words. See `Store.entries`."""
+    listed = json.dumps(list(items))
+    condition, values = filter_sql(corpus, where)
+    if corpus is Corpus.MEMORY:
+        rows = connection.execute(
+            f"SELECT {SELECTED}, w.content, w.tags, w.files, w.source, w.kind"
+            " FROM memories m JOIN words w ON w.rowid = m.id"
+            f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
+            [listed, *values],
+        )
+        return tuple(Entry(of=from_row(row), fields=row[-5:]) for row in rows)
     rows = connection.execute(
-        f"SELECT {SELECTED}, w.content || ' ' || w.tags || ' ' || w.files || ' ' || w.source || ' ' || w.kind"
-        " FROM memories m JOIN words w ON w.rowid = m.id"
+        f"WITH chosen AS (SELECT m.* FROM passages m WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition})"
+        " SELECT p.id, p.corpus, p.document, p.position, p.label, p.text, p.at, p.payload,"
+        f" w.content, w.label, w.moment, w.document FROM passages p JOIN {index_of(corpus).table} w ON w.rowid = p.id"
+        " WHERE p.id IN (SELECT n.id FROM chosen c JOIN passages n ON n.corpus = c.corpus"
+        " AND n.document = c.document AND n.position BETWEEN c.position - ? AND c.position + ?)",
+        [listed, *values, around, around],
+    )
+    return tuple(Entry(of=_passage(row), fields=row[-4:]) for row in rows)
+
+
+def read_texts(
+    connection: apsw.Connection, items: Sequence[int], *, corpus: Corpus, where: Where
+) -> dict[int, tuple[str, ...]]:
+    """The words of the items that pass, field by field. See `Store.texts`."""
+    index = index_of(corpus)
+    condition, values = filter_sql(corpus, where)
+    rows = connection.execute(
+        f"SELECT m.id, {', '.join(f'w.{name}' for name in index.fields)}"
+        f" FROM {index.rows} JOIN {index.table} w ON w.rowid = m.id"
         f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
-        [json.dumps(list(place)), *values],
-    ).fetchall()
-    return sorted(rows, key=lambda row: place[row[0]])
+        [json.dumps(list(items)), *values],
+    )
+    return {row[0]: row[1:] for row in rows}
 
 
-def _match(memory: Memory, asked: Mapping[str, str], held: list[str]) -> WordMatch:
-    counts = Counter(asked[each] for each in held if each in asked)
-    return WordMatch(memory=memory, counts=counts, length=len(held))
+def _passage(row: Sequence[Any]) -> Passage:
+    number, corpus, document, position, label, text, at, payload = row[:8]
+    try:
+        return Passage(
+            id=number,
+            corpus=_BESIDE[corpus],
+            document=document,
+            position=position,
+            label=label,
+            text=text,
+            at=None if at is None else from_micros(at),
+            payload=None if payload is None else json.loads(payload),
+        )
+    except UNREADABLE as error:
+        raise StoreDamaged(f"passage {number}", f"its row cannot be read ({error})") from error
 
 
-def _holding(connection: apsw.Connection, stems: Iterable[str]) -> dict[str, int]:
-    """How many memories hold each stem; those that none holds are left out."""
+_BESIDE = {corpus.value: corpus for corpus in Corpus if corpus is not Corpus.MEMORY}
+
+
+def read_passages(connection: apsw.Connection) -> Iterator[Passage]:
+    """Every passage of every corpus."""
+    for row in connection.execute(
+        "SELECT id, corpus, document, position, label, text, at, payload FROM passages ORDER BY id"
+    ):
+        yield _passage(row)
+
+
+def _holding(connection: apsw.Connection, stems: Collection[str], corpus: Corpus) -> dict[str, int]:
+    """How many items hold each stem; those that none holds are left out."""
+    source, values = _terms_sql(corpus)
     rows = connection.execute(
-        "SELECT word, memories FROM terms WHERE word IN (SELECT value FROM json_each(?))", (json.dumps(list(stems)),)
+        f"SELECT t.word, t.held FROM ({source}) t WHERE t.word IN (SELECT value FROM json_each(?))",
+        [*values, json.dumps(list(stems))],
     )
     return {str(each): int(count) for each, count in rows}
 
 
-_SPARSE = 4
+def _terms_sql(corpus: Corpus) -> tuple[str, list[Value]]:
+    if corpus is Corpus.MEMORY:
+        return "SELECT word, memories AS held FROM terms", []
+    return "SELECT word, passages AS held FROM passage_terms WHERE corpus = ?", [corpus.value]
 
 
-def _floor(connection: apsw.Connection, rarest: int, postings: int, memories: int) -> int:
-    """The id above which to search. Above 0 only when even the rarest word is in more memories than may be read."""
-    if rarest <= postings:
-        return 0
-    newest = int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").get)
-    # Ids follow one another, unless some came from elsewhere with far higher ones; then all are searched.
-    return newest - newest * postings // rarest if newest < _SPARSE * memories else 0
+def read_vocabulary(connection: apsw.Connection, corpus: Corpus, limit: int) -> dict[str, int]:
+    """The most frequent stems."""
+    source, values = _terms_sql(corpus)
+    rows = connection.execute(f"SELECT word, held FROM ({source}) ORDER BY held DESC, word LIMIT ?", [*values, limit])
+    return {str(each): int(count) for each, count in rows}
+
+
+def read_spellings(
+    connection: apsw.Connection, stem: str, *, corpus: Corpus, limit: int
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Stems that begin with this one, and, where nothing holds it, stems spelled almost like it."""
+    source, values = _terms_sql(corpus)
+    longer = connection.execute(
+        f"SELECT t.word, t.held FROM ({source}) t WHERE t.word > ? AND t.word < ? ORDER BY t.held DESC, t.word LIMIT ?",
+        [*values, stem, stem + _LAST, limit],
+    )
+    begun = {str(each): int(count) for each, count in longer}
+    if begun or _holding(connection, (stem,), corpus):
+        return begun, {}
+    return {}, _almost(connection, stem, corpus, limit)
+
+
+_LAST = "\U0010ffff"
+
+
+def _almost(connection: apsw.Connection, stem: str, corpus: Corpus, limit: int) -> dict[str, int]:
+    """Stems that a few slips of the finger away, beginning with the same letter: the one place people rarely slip."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    allowed = edits_allowed(stem)
+    if not allowed:
+        return {}
+    source, values = _terms_sql(corpus)
+    rows = connection.execute(
+        f"SELECT t.word, t.held FROM ({source}) t WHERE t.word >= ? AND t.word < ? AND length(t.word) BETWEEN ? AND ?",
+        [*values, stem[0], stem[0] + _LAST, len(stem) - allowed, len(stem) + allowed],
+    )
+    held = {str(each): int(count) for each, count in rows}
+    close = process.extract(stem, list(held), scorer=OSA.distance, score_cutoff=allowed, limit=limit)
+    return {word: held[word] for word, _, _ in close}
+
+
+def _floor(connection: apsw.Connection, index: WordIndex, word: str, postings: int) -> int:
+    """The id above which so many of the newest items that hold a word are. To count entries is much less work than to
+    score them.
+    """
+    older = _ids(
+        connection,
+        f"SELECT rowid FROM {index.table} WHERE {index.table} MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?",
+        (match_expression((word,)), postings),
+    )
+    return older[0] if older else 0

@@ -3,47 +3,66 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 import apsw
 
 from ...codec import canonical, from_micros, to_micros
-from ...errors import KeyReused
+from ...errors import InvalidInput, KeyReused, StoreDamaged
 from ...model import (
     LIVE,
     AuditEntry,
     Change,
     Check,
     Cluster,
+    Corpus,
+    Definition,
+    Entry,
     Feedback,
     Json,
     Link,
     LinkKind,
     Memory,
     MemoryId,
+    Near,
     Order,
     Outcome,
     Receipt,
     Tag,
+    Together,
     Uid,
+    Unembedded,
     Version,
     Where,
     WordSearch,
+    WordStatistics,
 )
 from ..audit import Head
 from ..changes import Work, request_hash
 from ..contract import Options
-from . import files
+from . import files, habits
 from .check import audit_faults, check_store, check_word_index, rebuild_derived
 from .connect import Connections, require_engine
 from .filters import order_sql, tallied_sql, where_sql
-from .rows import SELECTED, Value, first_row, read_memories, read_memory, version_from
-from .search import search_words
+from .rows import SELECTED, UNREADABLE, Value, first_row, read_memories, read_memory, version_from
+from .search import (
+    filter_sql,
+    find_items,
+    read_entries,
+    read_spellings,
+    read_statistics,
+    read_texts,
+    read_vocabulary,
+)
+from .vectors import Vectors
 from .work import SqliteRows, audit_entry, read_head
+
+if TYPE_CHECKING:
+    from ..contract import Floats
 
 REMEMBERED = timedelta(days=30)
 """How long an idempotency key is known."""
@@ -52,8 +71,17 @@ REMEMBERED = timedelta(days=30)
 class SqliteStore:
     """One space in one SQLite file. Safe for many threads and many processes at once."""
 
-    def __init__(self, connections: Connections, options: Options, *, url: str, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        options: Options,
+        *,
+        url: str,
+        notes: tuple[str, ...] = (),
+        path: Path | None = None,
+    ) -> None:
         self._connections = connections
+        self._vectors = Vectors(connections, path)
         self._options = options
         self._url = url
         self._notes = notes
@@ -63,7 +91,7 @@ class SqliteStore:
         """Open the file, creating, validating and migrating it; a damaged one gives way to its newest good backup."""
         require_engine()
         connections, notes = files.open_file(path, options)
-        return cls(connections, options, url=str(path), notes=notes)
+        return cls(connections, options, url=str(path), notes=notes, path=path)
 
     @classmethod
     def in_memory(cls, options: Options) -> Self:
@@ -176,10 +204,6 @@ class SqliteStore:
             )
             return {str(value): int(count) for value, count in rows}
 
-    def search(self, words: tuple[str, ...], *, where: Where = (), limit: int, postings: int) -> WordSearch:
-        with self._connections.reading() as connection:
-            return search_words(connection, words, where=where, limit=limit, postings=postings)
-
     def links(
         self,
         memory_id: MemoryId | None = None,
@@ -199,6 +223,34 @@ class SqliteStore:
                     statement = sql.format(shown=shown or _SHOWN[kind], touching=touching)
                     found += [_link(cast(_LinkRow, row)) for row in connection.execute(statement, bindings)]
         return tuple(link for link in found if link.kind in kinds)
+
+    def links_of(self, memories: Sequence[MemoryId], *, kinds: frozenset[LinkKind], limit: int) -> tuple[Link, ...]:
+        listed, wanted = json.dumps(list(memories)), json.dumps(sorted(kinds))
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT l.memory_id, l.kind, l.target_id, l.weight, l.made_by, l.created_at, l.updated_at FROM ("
+                " SELECT * FROM links WHERE memory_id IN (SELECT value FROM json_each(?1))"
+                " UNION SELECT * FROM links WHERE target_id IN (SELECT value FROM json_each(?1))) l"
+                " JOIN memories m ON m.id = l.memory_id JOIN memories t ON t.id = l.target_id"
+                f" WHERE l.kind IN (SELECT value FROM json_each(?2)) AND {_SHOWN[None]}"
+                " ORDER BY l.weight DESC, l.memory_id, l.target_id LIMIT ?3",
+                (listed, wanted, limit),
+            )
+            return tuple(_link(cast(_LinkRow, row)) for row in rows)
+
+    def group(self, kind: LinkKind, name: MemoryId | str, *, limit: int) -> tuple[MemoryId, ...]:
+        if kind not in _GROUPS:
+            raise InvalidInput("kind", f"a {kind} link makes no group")
+        table, column = _GROUPS[kind]
+        if isinstance(name, int) and not _possible(name):
+            return ()
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                f"SELECT m.id FROM {table} g JOIN memories m ON m.id = g.memory_id"
+                f" WHERE g.{column} = ? AND m.status IN ({_LIVE_SQL}) ORDER BY m.id DESC LIMIT ?",
+                (name, limit),
+            )
+            return tuple(MemoryId(number) for (number,) in rows)
 
     def tags(self) -> tuple[Tag, ...]:
         with self._connections.reading() as connection:
@@ -245,6 +297,101 @@ class SqliteStore:
                 for of, helpful, at, actor, note in rows
             )
 
+    def definitions(self, sort: str | None = None) -> tuple[Definition, ...]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT sort, name, value, made_by, updated_at FROM definitions WHERE ?1 IS NULL OR sort = ?1"
+                " ORDER BY sort, name",
+                (sort,),
+            )
+            return tuple(_definition(row) for row in rows)
+
+    def held_at(self, moment: datetime) -> Iterator[Memory]:
+        when = to_micros(moment)
+        with self._connections.lasting() as connection:
+            sql = f"SELECT {SELECTED} FROM memories m WHERE m.recorded_at <= ? ORDER BY m.id"
+            yield from read_memories(connection, sql, (when,))
+            # A past that was recorded elsewhere may overlap; then the later version counts.
+            rows = connection.execute(
+                "SELECT v.state, v.recorded_from, v.recorded_to, max(v.version) FROM versions v"
+                " JOIN memories m ON m.id = v.memory_id"
+                " WHERE v.recorded_from <= ?1 AND v.recorded_to > ?1 AND m.recorded_at > ?1"
+                " GROUP BY v.memory_id ORDER BY v.memory_id",
+                (when,),
+            )
+            for row in rows:
+                yield version_from(*cast(tuple[str, int, int], row[:3])).memory
+
+    # --- Search ----------------------------------------------------------------------------------------------------
+
+    def find(
+        self, stems: tuple[str, ...], *, corpus: Corpus, where: Where = (), limit: int, postings: int
+    ) -> WordSearch:
+        with self._connections.reading() as connection:
+            return find_items(connection, stems, corpus=corpus, where=where, limit=limit, postings=postings)
+
+    def statistics(self, stems: Collection[str], *, corpus: Corpus) -> WordStatistics:
+        with self._connections.reading() as connection:
+            return read_statistics(connection, stems, corpus)
+
+    def spellings(self, stem: str, *, corpus: Corpus, limit: int) -> tuple[dict[str, int], dict[str, int]]:
+        with self._connections.reading() as connection:
+            return read_spellings(connection, stem, corpus=corpus, limit=limit)
+
+    def vocabulary(self, *, corpus: Corpus, limit: int) -> dict[str, int]:
+        with self._connections.reading() as connection:
+            return read_vocabulary(connection, corpus, limit)
+
+    def entries(self, items: Sequence[int], *, corpus: Corpus, where: Where = (), around: int = 0) -> tuple[Entry, ...]:
+        with self._connections.reading() as connection:
+            return read_entries(connection, items, corpus=corpus, where=where, around=around)
+
+    def texts(self, items: Sequence[int], *, corpus: Corpus, where: Where = ()) -> dict[int, tuple[str, ...]]:
+        with self._connections.reading() as connection:
+            return read_texts(connection, items, corpus=corpus, where=where)
+
+    def keep_vectors(self, model: str, texts: Sequence[tuple[int, str]], vectors: Floats, *, corpus: Corpus) -> int:
+        with self._connections.writing() as connection:
+            return self._vectors.keep(connection, model, texts, vectors, corpus=corpus)
+
+    def nearest(self, vector: Floats, *, model: str, corpus: Corpus, where: Where = (), limit: int) -> tuple[Near, ...]:
+        with self._connections.reading() as connection:
+            return self._vectors.nearest(
+                connection, vector, model=model, corpus=corpus, condition=filter_sql(corpus, where), limit=limit
+            )
+
+    def similarities(self, vector: Floats, items: Sequence[int], *, model: str, corpus: Corpus) -> dict[int, float]:
+        with self._connections.reading() as connection:
+            return self._vectors.similarities(connection, vector, items, model=model, corpus=corpus)
+
+    def vectors(self, model: str, *, corpus: Corpus, items: Sequence[int] | None = None) -> tuple[list[int], Floats]:
+        with self._connections.reading() as connection:
+            return self._vectors.vectors(connection, model, corpus=corpus, items=items)
+
+    def unembedded(self, model: str, *, corpus: Corpus, limit: int) -> tuple[Unembedded, ...]:
+        with self._connections.reading() as connection:
+            return self._vectors.unembedded(connection, model, corpus=corpus, limit=limit)
+
+    def embedded(self, *, corpus: Corpus) -> dict[str, int]:
+        with self._connections.reading() as connection:
+            return self._vectors.embedded(connection, corpus=corpus)
+
+    def forget_vectors(self, model: str) -> None:
+        more = True
+        while more:
+            with self._connections.writing() as connection:
+                more = self._vectors.forget(connection, model)
+        self._vectors.discard()
+
+    def note_uses(self, uses: Mapping[MemoryId, int], together: Sequence[Together], *, now: datetime) -> None:
+        with self._connections.writing() as connection:
+            habits.note_uses(connection, uses, together, now)
+            self._before_commit(connection)
+
+    def together(self, memories: Sequence[MemoryId]) -> tuple[Together, ...]:
+        with self._connections.reading() as connection:
+            return habits.read_together(connection, memories)
+
     # --- Audit and upkeep ------------------------------------------------------------------------------------------
 
     def audit(self, *, after: int = 0, limit: int | None = None, newest_first: bool = False) -> tuple[AuditEntry, ...]:
@@ -280,12 +427,14 @@ class SqliteStore:
 
     def restore(self, path: Path) -> None:
         files.restore_backup(self._connections, path, self._before_commit)
+        self._vectors.discard()
 
     def size(self) -> int:
         with self._connections.reading() as connection:
             return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
 
     def close(self) -> None:
+        self._vectors.close()
         self._connections.close()
 
 
@@ -295,6 +444,8 @@ _TOTALS = (
     ("link", "links"),
     ("feedback", "feedback"),
     ("audit", "audit"),
+    ("passage", "passages"),
+    ("definition", "definitions"),
 )
 _LIVE_SQL = ", ".join(f"'{status}'" for status in sorted(LIVE))
 _LINK_QUERIES: tuple[tuple[LinkKind | None, str], ...] = (
@@ -316,6 +467,7 @@ _LINK_QUERIES: tuple[tuple[LinkKind | None, str], ...] = (
     ),
 )
 """Links as people made them, and those that follow from tags and clusters."""
+_GROUPS = {LinkKind.HAS_TAG: ("memory_tags", "tag"), LinkKind.IN_CLUSTER: ("memory_clusters", "cluster_id")}
 _SHOWN = {
     None: "m.status <> 'forgotten' AND t.status <> 'forgotten'",
     LinkKind.HAS_TAG: "m.status <> 'forgotten'",
@@ -326,6 +478,16 @@ _TOUCHING = {
     LinkKind.HAS_TAG: "l.memory_id = :id",
     LinkKind.IN_CLUSTER: "l.memory_id = :id",
 }
+
+
+def _definition(row: tuple[Any, ...]) -> Definition:
+    sort, name, value, made_by, updated = row
+    try:
+        return Definition(
+            sort=sort, name=name, value=json.loads(value), made_by=made_by, updated_at=from_micros(updated)
+        )
+    except UNREADABLE as error:
+        raise StoreDamaged(f"definition of {sort} {name}", f"its row cannot be read ({error})") from error
 
 
 def _possible(number: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import apsw
 
@@ -13,17 +13,29 @@ from ...codec import canonical, from_micros, to_micros
 from ...errors import StoreDamaged
 from ...model import (
     AuditEntry,
+    Corpus,
+    Definition,
     Feedback,
     Link,
     LinkKind,
     Memory,
     MemoryId,
+    Passage,
     Status,
     Uid,
     Version,
 )
+from ...policy.identity import content_hash
 from ..audit import Head
-from .index import Tally, index_memory, indexed_alike, unindex_memory, write_tally
+from .index import (
+    Tally,
+    index_memory,
+    index_passage,
+    indexed_alike,
+    unindex_memory,
+    unindex_passage,
+    write_tally,
+)
 from .rows import (
     SELECTED,
     first_row,
@@ -34,6 +46,7 @@ from .rows import (
     update_row,
     version_row,
 )
+from .vectors import drop_item_vectors
 
 
 class SqliteRows:
@@ -41,7 +54,8 @@ class SqliteRows:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._tally = Tally()
+        self._tallies = {corpus: Tally() for corpus in Corpus}
+        self._tally = self._tallies[Corpus.MEMORY]
         self._head = read_head(connection, "audit_head")
         self._first_head = self._head
 
@@ -78,6 +92,8 @@ class SqliteRows:
         if not indexed_alike(before, after):
             unindex_memory(self._connection, after.id, self._tally)
             index_memory(self._connection, after, self._tally)
+        if before.content != after.content or after.status is Status.FORGOTTEN:
+            drop_item_vectors(self._connection, Corpus.MEMORY, [after.id])
 
     def add_version(self, memory_id: MemoryId, version: Version) -> None:
         self._connection.execute(
@@ -139,6 +155,63 @@ class SqliteRows:
                 [(member, number) for member in dict.fromkeys(members)],
             )
 
+    def file_passage(self, passage: Passage) -> None:
+        place = (passage.corpus.value, passage.document, passage.position)
+        hashed = content_hash(passage.reading)
+        row = (
+            *(passage.label, passage.text, None if passage.at is None else to_micros(passage.at)),
+            *(None if passage.payload is None else canonical(passage.payload), hashed),
+        )
+        there = first_row(
+            self._connection,
+            "SELECT id, content_hash FROM passages WHERE corpus = ? AND document = ? AND position = ?",
+            *place,
+        )
+        if there is None:
+            self._connection.execute(
+                "INSERT INTO passages (id, corpus, document, position, label, text, at, payload, content_hash)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (passage.id or None, *place, *row),
+            )
+            number = self._connection.last_insert_rowid()
+        else:
+            number = int(there[0])
+            unindex_passage(self._connection, passage.corpus, number, self._tallies[passage.corpus])
+            self._connection.execute(
+                "UPDATE passages SET label = ?, text = ?, at = ?, payload = ?, content_hash = ? WHERE id = ?",
+                (*row, number),
+            )
+            if there[1] != hashed:
+                drop_item_vectors(self._connection, passage.corpus, [number])
+        index_passage(self._connection, replace(passage, id=number), self._tallies[passage.corpus])
+
+    def unfile(self, corpus: Corpus, document: str, start: int) -> int:
+        rows = self._connection.execute(
+            "SELECT id FROM passages WHERE corpus = ? AND document = ? AND position >= ?", (corpus, document, start)
+        ).fetchall()
+        numbers = [cast(int, number) for (number,) in rows]
+        drop_item_vectors(self._connection, corpus, numbers)
+        for number in numbers:
+            unindex_passage(self._connection, corpus, number, self._tallies[corpus])
+        self._connection.executemany("DELETE FROM passages WHERE id = ?", [(number,) for number in numbers])
+        return len(numbers)
+
+    def define(self, definition: Definition) -> None:
+        assert definition.updated_at is not None
+        row = (
+            *(definition.sort, definition.name, canonical(definition.value), definition.made_by),
+            to_micros(definition.updated_at),
+        )
+        self._connection.execute(
+            "INSERT OR REPLACE INTO definitions (sort, name, value, made_by, updated_at, row_hash)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (*row, row_hash("definitions", row)),
+        )
+
+    def undefine(self, sort: str, name: str) -> bool:
+        self._connection.execute("DELETE FROM definitions WHERE sort = ? AND name = ?", (sort, name))
+        return self._connection.changes() > 0
+
     def head(self) -> Head:
         return self._head
 
@@ -157,8 +230,10 @@ class SqliteRows:
 
     def finish(self) -> None:
         """Write what was gathered along the way: word counts and the head of the audit."""
-        write_tally(self._connection, self._tally)
-        self._tally = Tally()
+        for corpus, tally in self._tallies.items():
+            write_tally(self._connection, tally, corpus)
+        self._tallies = {corpus: Tally() for corpus in Corpus}
+        self._tally = self._tallies[Corpus.MEMORY]
         if self._head != self._first_head:
             write_head(self._connection, "audit_head", self._head)
 
