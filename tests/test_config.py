@@ -16,10 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.config import Declared, Loaded, Settings, declared, home_folder, load, parse_value
+from recollect.embed import EMBEDDERS
 from recollect.errors import ConfigError
+from recollect.policy.rank import PROFILES
 
 TEXTS = {
-    "embed.model": "minilm",
+    "embed.url": "http://localhost:11434/v1",
+    "embed.remote": "nomic-embed-text",
+    "embed.key_env": "OPENAI_API_KEY",
     "prune.schedule": "30 5 * * mon-fri",
     "mirror.path": "notes/MEMORY.md",
     "session.path": "~/sessions",
@@ -102,7 +106,12 @@ def test_a_default_is_a_value_its_own_setting_takes(tmp_path: Path, setting: Dec
         ("prune.max_size", "a whole number or a size such as 100MB", "at least 0"),
         ("recall.search", "a choice", "one of fts5, hybrid"),
         ("flush.enabled", "true or false", ""),
-        ("embed.model", "text", ""),
+        ("embed.model", "a choice", "one of static, minilm, http"),
+        ("embed.url", "text, or empty for none", ""),
+        ("embed.key_env", "text", ""),
+        ("embed.timeout", "a number", "at least 0.1"),
+        ("recall.gate", "a number", "from 0 to 1"),
+        ("recall.vector_weight", "a number", "from 0 to 100"),
         ("store.format", "a choice", "one of sqlite, json"),
         ("mirror.path", "a path, or empty for none", ""),
     ],
@@ -142,6 +151,28 @@ def test_a_memory_configuration_key_exists_under_its_meaning(tmp_path: Path, key
 def test_search_can_use_words_alone_or_words_and_meaning(tmp_path: Path, provider: str) -> None:
     """Both of the providers can be chosen."""
     assert from_file(tmp_path, toml("recall.search", provider)).settings.recall.search == provider
+
+
+@pytest.mark.parametrize("name", sorted(PROFILES))
+def test_every_ranking_profile_can_be_chosen(tmp_path: Path, name: str) -> None:
+    """The setting knows the profiles that there are, and no others."""
+    assert from_file(tmp_path, toml("recall.profile", name)).settings.recall.profile == name
+    (setting,) = [setting for setting in declared() if setting.key == "recall.profile"]
+    assert set(setting.choices) == set(PROFILES)
+
+
+@pytest.mark.parametrize("name", EMBEDDERS)
+def test_every_embedding_model_can_be_chosen(tmp_path: Path, name: str) -> None:
+    """The setting knows the models that there are, and no others."""
+    assert from_file(tmp_path, toml("embed.model", name)).settings.embed.model == name
+    (setting,) = [setting for setting in declared() if setting.key == "embed.model"]
+    assert set(setting.choices) == set(EMBEDDERS)
+
+
+def test_the_key_of_an_endpoint_may_be_in_the_environment(tmp_path: Path) -> None:
+    """Under the name that the settings give it by default."""
+    settings = Settings()
+    assert load(tmp_path, env={settings.embed.key_env: "sk-secret"}).settings == settings
 
 
 def test_settings_cannot_be_changed_once_loaded(tmp_path: Path) -> None:
@@ -313,13 +344,20 @@ def test_a_limit_set_by_hand_stands_against_a_preset(tmp_path: Path) -> None:
         ('[recall]\nsearch = "hybrd"', "recall.search", "'hybrd' is not one of fts5, hybrid", "hybrid"),
         ('[recall]\nsearch = "FTS5"', "recall.search", "'FTS5' is not one of fts5, hybrid", "fts5"),
         ("[recall]\nsearch = 5", "recall.search", "5 is not one of fts5, hybrid", None),
-        ('[embed]\nmodel = ""', "embed.model", "'' is not text", None),
-        ('[embed]\nmodel = "a\\u0000b"', "embed.model", "is not text", None),
+        ('[embed]\nmodel = ""', "embed.model", "'' is not one of static, minilm, http", None),
+        ('[embed]\nmodel = "all-minilm"', "embed.model", "is not one of static, minilm, http", "minilm"),
+        ('[embed]\nkey_env = ""', "embed.key_env", "'' is not text", None),
+        ('[embed]\nkey_env = "a\\u0000b"', "embed.key_env", "is not text", None),
+        ('[embed]\nurl = "http://a\\nb"', "embed.url", "is not text", None),
+        ("[embed]\ntimeout = 0", "embed.timeout", "0 is below 0.1", None),
+        ('[recall]\nprofile = "cascde"', "recall.profile", "'cascde' is not one of default", "cascade"),
+        ("[recall]\ngate = 1.1", "recall.gate", "1.1 is above 1", None),
+        ("[recall]\ntext_weight = -1", "recall.text_weight", "-1 is below 0", None),
         ('[prune]\nmax_size = "10 apples"', "prune.max_size", "'10 apples' is not a whole number or a size", None),
         ('[prune]\nmax_size = "1.5B"', "prune.max_size", "'1.5B' is not a whole number or a size", None),
         ("[prune]\nmax_size = -1", "prune.max_size", "-1 is below 0", None),
         ('[prune]\nschedule = "every night"', "prune.schedule", "is not five cron fields", None),
-        (f"[embed]\nmodel = {'[' * 50}{']' * 50}", "embed.model", "...", None),
+        (f"[embed]\nkey_env = {'[' * 50}{']' * 50}", "embed.key_env", "...", None),
     ],
 )
 def test_a_mistake_in_the_file_is_named(tmp_path: Path, text: str, key: str, problem: str, nearest: str | None) -> None:

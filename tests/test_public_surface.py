@@ -92,7 +92,7 @@ def test_importing_the_package_loads_next_to_nothing() -> None:
     loaded = modules_after("import recollect")
     own = {name for name in loaded if name.startswith("recollect")}
     assert own <= {"recollect", "recollect.version", "recollect.support"}
-    assert not loaded & {"apsw", "click", "rich", "tomlkit", "asyncio", "json", "dataclasses", "hypothesis"}
+    assert not loaded & {"apsw", "click", "rich", "tomlkit", "asyncio", "json", "dataclasses", "hypothesis", "numpy"}
 
 
 def test_asking_for_the_version_loads_no_command_line() -> None:
@@ -102,10 +102,19 @@ def test_asking_for_the_version_loads_no_command_line() -> None:
     assert not loaded & {"click", "apsw", "rich", "recollect.engine", "recollect.model"}
 
 
-@pytest.mark.parametrize("word", ["NotFound", "Memory", "Kind"])
+@pytest.mark.parametrize("word", ["NotFound", "Memory", "Kind", "Passage", "Absence", "EmbedderUnavailable"])
 def test_using_a_value_or_an_error_loads_no_database(word: str) -> None:
     """A program that only catches or names things does not pay for storing them."""
-    assert not modules_after(f"from recollect import {word}") & {"apsw", "click", "recollect.engine", "recollect.store"}
+    heavy = {"apsw", "click", "numpy", "recollect.engine", "recollect.store", "recollect.embed"}
+    assert not modules_after(f"from recollect import {word}") & heavy
+
+
+def test_naming_what_a_model_must_fulfil_loads_no_model(tmp_path: Path) -> None:
+    """Nor does opening a memory that searches by words alone, and using it."""
+    assert not modules_after("from recollect import Embedder") & {"apsw", "click", "numpy"}
+    place = f"{str(tmp_path)!r}, home={str(tmp_path / 'home')!r}, settings={{'recall.search': 'fts5'}}"
+    code = f"import recollect\nwith recollect.open({place}) as memory: memory.remember('x'); memory.recall('x')"
+    assert "numpy" not in modules_after(code)
 
 
 def test_opening_a_memory_loads_no_command_line(tmp_path: Path) -> None:

@@ -20,13 +20,16 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .aio import AsyncRecollect as AsyncRecollect
     from .config import Settings as Settings
+    from .embed import Embedder as Embedder
     from .engine import Recollect as Recollect
     from .engine.maintain import Overview as Overview
+    from .engine.rerank import Reranker as Reranker
     from .engine.transfer import Imported as Imported
     from .engine.write import Remembered as Remembered
     from .errors import BadFile as BadFile
     from .errors import ConfigError as ConfigError
     from .errors import DuplicateMemory as DuplicateMemory
+    from .errors import EmbedderUnavailable as EmbedderUnavailable
     from .errors import InvalidFilter as InvalidFilter
     from .errors import InvalidInput as InvalidInput
     from .errors import InvalidText as InvalidText
@@ -46,14 +49,19 @@ if TYPE_CHECKING:
     from .errors import StoreTooNew as StoreTooNew
     from .errors import TooLarge as TooLarge
     from .errors import Unsupported as Unsupported
+    from .model import Absence as Absence
     from .model import Anchor as Anchor
+    from .model import Corpus as Corpus
     from .model import Draft as Draft
+    from .model import Excerpt as Excerpt
+    from .model import Excerpts as Excerpts
     from .model import Hit as Hit
     from .model import Kind as Kind
     from .model import Link as Link
     from .model import LinkKind as LinkKind
     from .model import Memory as Memory
     from .model import Origin as Origin
+    from .model import Passage as Passage
     from .model import Procedure as Procedure
     from .model import Provenance as Provenance
     from .model import Recall as Recall
@@ -68,18 +76,20 @@ _HOMES = {
     "config": ("Settings",),
     "engine": ("Recollect",),
     "aio": ("AsyncRecollect",),
+    "embed": ("Embedder",),
     "engine.maintain": ("Overview",),
+    "engine.rerank": ("Reranker",),
     "engine.transfer": ("Imported",),
     "engine.write": ("Remembered",),
     "errors": (
-        *("BadFile", "ConfigError", "DuplicateMemory", "InvalidFilter", "InvalidInput", "InvalidText", "KeyReused"),
-        *("MemoryOff", "NotFound", "ProjectError", "RecollectError", "Refused", "StaleVersion", "StoreBusy"),
-        *("StoreDamaged", "StoreError", "StoreFull", "StoreInUse", "StoreReadOnly", "StoreTooNew", "TooLarge"),
-        "Unsupported",
+        *("BadFile", "ConfigError", "DuplicateMemory", "EmbedderUnavailable", "InvalidFilter", "InvalidInput"),
+        *("InvalidText", "KeyReused", "MemoryOff", "NotFound", "ProjectError", "RecollectError", "Refused"),
+        *("StaleVersion", "StoreBusy", "StoreDamaged", "StoreError", "StoreFull", "StoreInUse", "StoreReadOnly"),
+        *("StoreTooNew", "TooLarge", "Unsupported"),
     ),
     "model": (
-        *("Anchor", "Draft", "Hit", "Kind", "Link", "LinkKind", "Memory", "Origin", "Procedure", "Provenance"),
-        *("Recall", "Scope", "Source", "Status", "Version", "Why"),
+        *("Absence", "Anchor", "Corpus", "Draft", "Excerpt", "Excerpts", "Hit", "Kind", "Link", "LinkKind", "Memory"),
+        *("Origin", "Passage", "Procedure", "Provenance", "Recall", "Scope", "Source", "Status", "Version", "Why"),
     ),
     "opening": ("open",),
 }

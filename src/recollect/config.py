@@ -78,7 +78,17 @@ class Settings:
         search: Literal["fts5", "hybrid"] = _setting(
             "hybrid", "What finds memories: only their words (fts5), or words and meaning together (hybrid)."
         )
-        profile: Literal["koshi"] = _setting("koshi", "The ranking profile that orders what was found.")
+        profile: Literal["default", "koshi", "cascade", "praxis", "brain", "words", "vectors", "rrf"] = _setting(
+            "default", "The ranking profile that finds and orders memories; the last three are there to compare with."
+        )
+        gate: float = _setting(
+            0.2,
+            "How sure a search must be that a memory answers the question before it is returned; 0 returns all that "
+            "was found.",
+            most=1,
+        )
+        vector_weight: float = _setting(0.7, "What closeness in meaning counts in the profile brain.", most=100)
+        text_weight: float = _setting(0.3, "What the words count in the profile brain.", most=100)
         limit: int = _setting(
             10, "How many results a query returns when it does not say.", least=1, most=1_000, unit="memories"
         )
@@ -139,7 +149,17 @@ class Settings:
     class Embed:
         """How the meaning of a memory becomes a vector."""
 
-        model: str = _setting("static", "The embedding model; static is built in and needs no download.")
+        model: Literal["static", "minilm", "http"] = _setting(
+            "static",
+            "The embedding model: static is built in, minilm is installed by `recollect models install minilm`, http "
+            "is any endpoint that speaks OpenAI's embeddings interface.",
+        )
+        url: str | None = _setting(None, "The address of the endpoint, for the model http.", unit="address")
+        remote: str | None = _setting(None, "The model that the endpoint is asked for.", unit="name")
+        key_env: str = _setting(
+            "EMBEDDINGS_API_KEY", "The environment variable that holds the endpoint's key, if it wants one."
+        )
+        timeout: float = _setting(10.0, "How long an answer of the endpoint may take.", least=0.1, unit="seconds")
 
     embed: Embed = Embed()
 

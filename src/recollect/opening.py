@@ -11,8 +11,10 @@ from typing import cast
 
 from .config import Settings, home_folder, load
 from .disk import private_folder
+from .embed import Embedder, open_embedder
 from .engine import Recollect
 from .engine.project import Project, Registered, resolve
+from .engine.rerank import Reranker
 from .engine.transfer import Imported, Progress
 from .model import Origin
 from .store import Bound, Options, Store, open_store
@@ -32,13 +34,18 @@ def open(
     home: str | Path | None = None,
     actor: str = "library",
     origin: Origin = Origin.OBSERVED,
+    embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
+    background: bool = True,
 ) -> Recollect:
     """Open the memory of the project that a folder belongs to.
 
     `store` uses another store instead of the project's own: `memory:`, `json:PATH`, the path of a SQLite file, or an
     open `Store`, which closes with the memory. `settings` overrides single settings by their keys, as in
     `{"write.content_limit": 500}`, or replaces them all. `actor` is who the audit names, `origin` where what is
-    remembered came from; both belong to the program, not to what it stores.
+    remembered came from; both belong to the program, not to what it stores. `embedder` gives meaning its vectors
+    instead of the model that the settings name; `reranker` may put what was ranked in another order before results are
+    selected from it. With `background`, a thread makes vectors that are missing.
     """
     folder = Path(home).expanduser().absolute() if home is not None else home_folder(os.environ, sys.platform)
     chosen = settings if isinstance(settings, Settings) else load(folder, env=os.environ, overrides=settings).settings
@@ -54,7 +61,34 @@ def open(
         origin=origin,
         identity=identity,
         home=folder,
+        embedder=None if chosen.recall.search == "fts5" else _embedder(embedder, chosen, folder),
+        other_embedder=lambda model: _known_model(model, folder),
+        reranker=reranker,
+        background=background,
     )
+
+
+def _embedder(given: Embedder | None, settings: Settings, home: Path) -> Callable[[], Embedder]:
+    if given is not None:
+        return lambda: given
+    embed = settings.embed
+    return lambda: open_embedder(
+        embed.model,
+        folder=home / "models",
+        url=embed.url,
+        remote=embed.remote,
+        key=os.environ.get(embed.key_env),
+        timeout=embed.timeout,
+    )
+
+
+def _known_model(model: str, home: Path) -> Embedder | None:
+    """The local model that made vectors, by the name the vectors know it under."""
+    for name in ("static", "minilm"):
+        if model.startswith(f"{name}-"):
+            opened = open_embedder(name, folder=home / "models")
+            return opened if opened.model == model else None
+    return None
 
 
 def _identify(folder: Path, home: Path, settings: Settings, now: datetime) -> Project:

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,14 @@ import pytest
 
 import recollect
 from recollect import Anchor, NotFound, Procedure, Recollect, RecollectError
+from recollect.engine.graph import FORMATS
+from recollect.model import Corpus, Passage
+from recollect.policy.rank import PROFILES
 from recollect.surfaces.cli import main
 
 CANARY = "wombatquartz"
 """Stands in every field of the one project, each time with a number of its own."""
+PASSAGES = (Corpus.SESSIONS, Corpus.ITEMS, Corpus.SOURCES)
 WORDS = ("deploy", "database", "password", "branch", "release", "invoice", "ledger", "cache", "port", "user")
 
 
@@ -81,6 +86,14 @@ def fill(memory: Recollect) -> None:
     memory.link(1, 4, weight=0.5)
     memory.feedback(1, helpful=True, note=canary(30))
     memory.pin(1)
+    memory.remember_many([f"{canary(31)} {number}: {' '.join(WORDS)}" for number in range(3)])
+    memory.cluster()
+    memory.define_alias("deploy", canary(32))
+    memory.season(canary(17), on=True)
+    turn = f"{canary(33)} was said: {' '.join(WORDS)}"
+    memory.file_passages(
+        Passage(corpus=corpus, document=canary(34), position=0, text=turn, label=canary(35)) for corpus in PASSAGES
+    )
 
 
 @pytest.fixture
@@ -138,7 +151,9 @@ Read = Callable[[Recollect, str, Any], object]
 """A reading call, given a question and a reference."""
 
 READS: dict[str, list[Read]] = {
+    "aliases": [lambda m, q, r: m.aliases(built_in=True), lambda m, q, r: m.aliases(space="global")],
     "audit": [lambda m, q, r: m.audit(limit=None), lambda m, q, r: m.audit(space="global", limit=None)],
+    "cluster_of": [lambda m, q, r: m.cluster_of(r)],
     "clusters": [lambda m, q, r: m.clusters(), lambda m, q, r: m.clusters(space="global")],
     "count": [
         lambda m, q, r: m.count({}),
@@ -147,6 +162,10 @@ READS: dict[str, list[Read]] = {
     "doctor": [lambda m, q, r: m.doctor()],
     "export_lines": [lambda m, q, r: list(m.export_lines()), lambda m, q, r: list(m.export_lines(space="global"))],
     "get": [lambda m, q, r: m.get(r)],
+    "graph": [
+        *((lambda m, q, r, form=form: m.graph().drawn(form)) for form in FORMATS),
+        lambda m, q, r: m.graph(space="global"),
+    ],
     "history": [lambda m, q, r: m.history(r)],
     "home": [lambda m, q, r: m.home],
     "identity": [lambda m, q, r: m.identity],
@@ -166,6 +185,13 @@ READS: dict[str, list[Read]] = {
         lambda m, q, r: m.recall(q, limit=1_000),
         lambda m, q, r: m.recall(q, limit=1_000, session="s1", task="t1"),
         lambda m, q, r: m.recall(q, tags=["deploy"], kinds=["fact"]),
+        lambda m, q, r: m.recall(q, limit=1_000, gate=False, near=["src"]),
+        *(
+            (lambda m, q, r, name=name: m.recall(q, limit=1_000, gate=False, profile=name))
+            for name in PROFILES
+            if name != "default"
+        ),
+        lambda m, q, r: m.recall(q, limit=1_000, gate=False, as_of=datetime(2100, 1, 1, tzinfo=UTC)),
     ],
     "search": [
         lambda m, q, r: m.search(q, limit=1_000),
@@ -173,9 +199,16 @@ READS: dict[str, list[Read]] = {
             q, limit=1_000, session="s1", task="t1", where={"status": ["superseded", "forgotten"]}
         ),
     ],
+    "search_passages": [
+        *((lambda m, q, r, corpus=corpus: m.search_passages(q, corpus=corpus)) for corpus in PASSAGES),
+        lambda m, q, r: m.search_passages(q, document=str(r)),
+    ],
+    "seasons": [lambda m, q, r: m.seasons(), lambda m, q, r: m.seasons(space="global")],
+    "similar": [lambda m, q, r: m.similar(r, limit=1_000)],
     "settings": [lambda m, q, r: m.settings],
     "status": [lambda m, q, r: m.status()],
     "tags": [lambda m, q, r: m.tags(), lambda m, q, r: m.tags(space="global")],
+    "why_not": [lambda m, q, r: m.why_not(q, r)],
     "verify_audit": [lambda m, q, r: m.verify_audit(), lambda m, q, r: m.verify_audit(head="1:b2:00")],
 }
 
@@ -203,8 +236,9 @@ WRITES: dict[str, list[Callable[[Recollect, Any], object]]] = {
     "update": [lambda m, r: m.update(r, "overwritten")],
 }
 WITHOUT_A_REFERENCE = {
-    *("backup", "close", "export_file", "import_lines", "remember", "remember_many", "restore_backup", "salvage"),
-    *("turn_off", "turn_on"),
+    *("backup", "close", "cluster", "define_alias", "embed_pending", "export_file", "file_passages"),
+    *("generate_aliases", "import_lines", "remember", "remember_many", "remove_alias", "remove_season"),
+    *("restore_backup", "salvage", "season", "turn_off", "turn_on", "unfile"),
 }
 """Calls that take no reference and give nothing of a memory back; what they leave behind is looked at below."""
 
@@ -219,16 +253,20 @@ def test_every_call_of_the_library_has_its_case_here() -> None:
 def test_no_question_finds_a_memory_of_another_project(two: Two) -> None:
     """Two hundred questions, random and crafted, in every call that takes one."""
     for question in questions(two, 200):
-        for read in (*READS["recall"], *READS["search"], *READS["count"]):
+        for read in (*READS["recall"], *READS["search"], *READS["count"], *READS["search_passages"]):
             assert CANARY not in told(read, two.asks, question)
 
 
 @pytest.mark.row("E8", "search")
 def test_asking_for_its_very_words_finds_nothing(two: Two) -> None:
     """Nor is there a hint that another project knows them."""
-    for number in range(1, 31):
-        for found in (two.asks.recall(canary(number)), two.asks.search(canary(number), session="s1", task="t1")):
-            assert (len(found), found.notes) == (0, ())
+    for number in range(1, 36):
+        assert two.asks.recall(canary(number), profile="koshi").hits == ()
+        found = two.asks.search(canary(number), session="s1", task="t1")
+        assert CANARY not in repr(found.hits)
+        assert found.notes == ()
+        for corpus in PASSAGES:
+            assert two.asks.search_passages(canary(number), corpus=corpus).excerpts == ()
     assert [each.name for each in two.asks.tags()] == ["deploy"]
 
 
@@ -274,6 +312,18 @@ def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) ->
     backup = two.asks.backup()
     two.asks.import_lines(lines)
     two.asks.doctor(rebuild=True)
+    two.asks.cluster()
+    two.asks.generate_aliases()
+    two.asks.define_alias("deploy", "own")
+    two.asks.season(canary(17), on=False)
+    two.asks.embed_pending()
+    two.asks.file_passages([Passage(corpus=Corpus.SESSIONS, document=canary(34), position=0, text="own")])
+    two.asks.unfile("sessions", canary(34))
+    two.asks.remove_season(canary(17))
+    two.asks.remove_alias("deploy")
+    assert [each.active for each in two.hides.seasons()] == [True]
+    assert [each.word for each in two.hides.aliases()] == ["deploy"]
+    assert len(two.hides.search_passages("deploy")) == 1
     two.asks.restore_backup(backup)
     with suppress(RecollectError):
         two.asks.salvage()
@@ -297,6 +347,7 @@ def test_the_canary_would_have_been_seen(two: Two) -> None:
     """The project that hides it shows it in each of these ways, so the tests above look in the right places."""
     seen = {name for name, reads in READS.items() for read in reads if CANARY in told(read, two.hides)}
     assert seen >= {"export_lines", "get", "history", "links", "list", "recall", "search", "tags"}
+    assert seen >= {"aliases", "graph", "search_passages", "seasons", "similar", "why_not"}
     assert {number for number in range(1, 31) if canary(number) in "".join(two.hides.export_lines())} >= {1, 30}
 
 
@@ -309,6 +360,9 @@ COMMANDS: list[list[str]] = [
     *(["list", "--status", "forgotten"], ["list", "--session", "s1"], ["list", "--global"], ["show", "{ref}"]),
     *(["show", "{ref}", "--history"], ["show", "{ref}", "--json"], ["tag"], ["status"], ["export"], ["audit"]),
     *(["audit", "verify"], ["audit", "head"], ["doctor"], ["project"], ["config"], ["completion", "bash"]),
+    *(["recall", "{question}", "--no-gate"], ["recall", "{question}", "--as-of", "2100", "--no-gate"]),
+    *(["recall", "{question}", "--why-not", "1"], ["search", "{question}", "--in", "sessions"], ["similar", "{ref}"]),
+    *(["clusters"], ["cluster"], ["graph"], ["graph", "--format", "dot"], ["alias"], ["season"], ["models", "embed"]),
 ]
 
 
@@ -332,7 +386,10 @@ def test_no_command_shows_a_memory_of_another_project(
 
 def test_the_commands_would_have_shown_the_canary(two: Two, capsys: pytest.CaptureFixture[str]) -> None:
     """In the project that hides it they do."""
-    for words in (["recall", "deploy"], ["list"], ["show", "1"], ["tag"], ["export"]):
+    for words in (
+        *(["recall", "deploy", "--no-gate"], ["list"], ["show", "1"], ["tag"], ["export"], ["similar", "1"]),
+        *(["graph"], ["alias"], ["season"], ["search", "deploy", "--in", "sessions"]),
+    ):
         with pytest.raises(SystemExit):
             main(["--project", str(two.folder / "hides"), *words])
         assert CANARY in capsys.readouterr().out

@@ -156,6 +156,7 @@ def test_importing_again_changes_nothing(target: Recollect, lines: Lines) -> Non
 def test_what_was_imported_can_be_used(target: Recollect, lines: Lines) -> None:
     """It is found, linked, and goes on with the next free number."""
     target.import_lines(lines)
+    target.season("release", on=True)
     assert target.recall("warm cache")[0].memory.ref == "1"
     assert [hit.memory.ref for hit in target.recall("数据库")] == ["3"]
     assert not target.recall("needs")
@@ -263,6 +264,7 @@ def test_what_nobody_vouches_for_comes_in_as_candidates(stranger: Recollect, lin
 def test_a_candidate_can_be_recalled(stranger: Recollect, lines: Lines) -> None:
     """It has yet to prove itself, and is found meanwhile."""
     stranger.import_lines(lines)
+    stranger.season("release", on=True)
     hit = stranger.recall("warm cache")[0]
     assert (hit.memory.status, hit.memory.content) == (Status.CANDIDATE, "Warm the cache after each deploy, twice")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -12,16 +13,20 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from ..config import Settings
+from ..embed import Embedder
 from ..errors import BadFile, InvalidInput, Refused, StoreDamaged, StoreError
 from ..model import (
     LIVE,
+    Absence,
     Anchor,
     AuditEntry,
     Check,
     Cluster,
     Condition,
+    Corpus,
     Draft,
     Edit,
+    Excerpts,
     Json,
     Kind,
     Link,
@@ -29,6 +34,7 @@ from ..model import (
     Memory,
     Op,
     Origin,
+    Passage,
     Procedure,
     Recall,
     Scope,
@@ -41,11 +47,17 @@ from ..model import (
 from ..policy.admit import clean_tags
 from ..policy.query import parse_limit, parse_order, parse_where
 from ..store import Head, Store, set_aside
-from . import maintain, recall, transfer, write
+from . import cluster, definitions, graph, maintain, passages, recall, similar, transfer, write
+from .definitions import Alias, Seasonal
+from .graph import Graph
+from .habit import Habits
 from .home import signing_key
 from .maintain import Overview
+from .meaning import BATCH, Background, Coverage, Meaning
 from .parts import Clock, Parts, Ref, SpaceName
 from .project import Project
+from .recall import FOUND_BY_SEARCH, Wish
+from .rerank import AsRanked, Reranker
 from .switch import Switch
 from .transfer import Imported, Progress
 from .write import Remembered
@@ -53,6 +65,10 @@ from .write import Remembered
 
 def _quiet(done: int, total: int) -> None:
     """No progress wanted."""
+
+
+def _asleep() -> None:
+    """There is no background."""
 
 
 class Recollect:
@@ -72,6 +88,10 @@ class Recollect:
         origin: Origin = Origin.OBSERVED,
         identity: Project | None = None,
         home: Path | None = None,
+        embedder: Callable[[], Embedder] | None = None,
+        other_embedder: Callable[[str], Embedder | None] = lambda model: None,
+        reranker: Reranker | None = None,
+        background: bool = False,
     ) -> None:
         folder = identity.folder if identity else None
         self._opened: dict[SpaceName, Store] = {}
@@ -80,6 +100,7 @@ class Recollect:
         self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
         self._identity = identity
         self._home = home
+        self._background = Background(self._do_a_little) if background else None
         self._parts = Parts(
             project=lambda: self._store("project"),
             shared=lambda: self._store("global"),
@@ -88,7 +109,26 @@ class Recollect:
             switch=Switch(home, folder),
             actor=actor,
             origin=origin,
+            meaning=Meaning(embedder, other_embedder),
+            habits=Habits(lambda shared: self._store("global" if shared else "project"), clock),
+            wake=self._background.wake if self._background else _asleep,
+            reranker=reranker or AsRanked(),
         )
+
+    def _do_a_little(self) -> bool:
+        """What the background does: vectors that are missing, then habits that were noticed."""
+        meaning = self._parts.meaning
+        embedder = meaning.wanted() if meaning.on else None
+        more = False
+        if embedder is not None:
+            for store in list(self._opened.values()):
+                done = [meaning.embed_some(store, embedder, corpus, BATCH) for corpus in Corpus]
+                more = more or any(done)
+        if not more:
+            self._parts.habits.write()
+            for store in list(self._opened.values()):
+                meaning.retire(store)
+        return more
 
     def _store(self, space: SpaceName) -> Store:
         with self._opening:
@@ -254,15 +294,52 @@ class Recollect:
         kinds: Iterable[Kind | str] = (),
         tags: Iterable[str] = (),
         files: Iterable[str] = (),
+        near: Iterable[str] = (),
         session: str | None = None,
         task: str | None = None,
         space: SpaceName | None = None,
+        profile: str | None = None,
+        gate: bool | None = None,
+        as_of: datetime | None = None,
     ) -> Recall:
-        """The live memories that answer a question best, with reasons; from both spaces unless one is named."""
+        """The live memories that answer a question best, with reasons; from both spaces unless one is named.
+
+        `files` narrows to memories tied to these files, `near` favours those tied to files at work on. `profile` names
+        another ranking than the settings do, `gate=False` returns even what is hardly relevant, and `as_of` answers
+        from what was remembered at a moment.
+        """
+        wish = self._wish(
+            kinds, tags, files, limit=limit, session=session, task=task, space=space, profile=profile, gate=gate
+        )
+        return recall.recall(self._parts, query, replace(wish, files=frozenset(_texts("near", near)), as_of=as_of))
+
+    def why_not(
+        self,
+        query: str,
+        ref: Ref,
+        *,
+        limit: int | None = None,
+        kinds: Iterable[Kind | str] = (),
+        tags: Iterable[str] = (),
+        files: Iterable[str] = (),
+        near: Iterable[str] = (),
+        session: str | None = None,
+        task: str | None = None,
+        space: SpaceName | None = None,
+        profile: str | None = None,
+        gate: bool | None = None,
+    ) -> Absence:
+        """At which step `recall` of the same question leaves a memory out, and by how much."""
+        wish = self._wish(
+            kinds, tags, files, limit=limit, session=session, task=task, space=space, profile=profile, gate=gate
+        )
+        return recall.why_not(self._parts, query, ref, replace(wish, files=frozenset(_texts("near", near))))
+
+    def _wish(self, kinds: Iterable[Kind | str], tags: Iterable[str], files: Iterable[str], **given: object) -> Wish:
         named = clean_tags(_texts("tags", tags), self._parts.limits)
-        where = _narrowed(kinds, named, files)
-        chosen = None if space is None else _space_name(space)
-        return recall.recall(self._parts, query, where=where, limit=limit, session=session, task=task, space=chosen)
+        space = given.pop("space")
+        chosen = None if space is None else _space_name(str(space))
+        return Wish(where=_narrowed(kinds, named, files), space=chosen, **given)  # type: ignore[arg-type]
 
     def search(
         self,
@@ -273,18 +350,67 @@ class Recollect:
         session: str | None = None,
         task: str | None = None,
         space: SpaceName | None = None,
+        profile: str | None = None,
+        gate: bool | None = None,
     ) -> Recall:
-        """Like `recall`, over archived and superseded memories too, narrowed by any filter."""
-        return recall.recall(
-            self._parts,
-            query,
+        """Like `recall`, over archived and superseded memories too, narrowed by any filter.
+
+        Whatever holds a word that was asked for is found, however little else speaks for it.
+        """
+        wish = Wish(
             where=parse_where(where or {}),
             limit=limit,
             session=session,
             task=task,
             space=None if space is None else _space_name(space),
-            statuses=recall.FOUND_BY_SEARCH,
+            statuses=FOUND_BY_SEARCH,
+            words_pass=True,
+            profile=profile,
+            gate=gate,
         )
+        return recall.recall(self._parts, query, wish)
+
+    def search_passages(
+        self,
+        query: str,
+        *,
+        corpus: Corpus | str = Corpus.SESSIONS,
+        document: str | None = None,
+        limit: int | None = None,
+        profile: str | None = None,
+        gate: bool | None = False,
+    ) -> Excerpts:
+        """The session turns, knowledge items or source chunks that answer a question best, with their neighbours."""
+        return passages.search_passages(
+            self._parts,
+            query,
+            corpus=_choice(Corpus, corpus, "corpus"),
+            document=document,
+            limit=limit,
+            profile=profile,
+            gate=gate,
+        )
+
+    def file_passages(self, pieces: Iterable[Passage]) -> int:
+        """Index passages of documents, each in place of the one at its position. Returns how many."""
+        return passages.file_passages(self._parts, pieces)
+
+    def unfile(self, corpus: Corpus | str, document: str, *, start: int = 0) -> None:
+        """Take a document's passages out of the index, from a position on."""
+        passages.unfile(self._parts, _choice(Corpus, corpus, "corpus"), document, start)
+
+    def embed_pending(self, *, progress: Progress = _quiet) -> int:
+        """Give everything a vector that has none of the present model yet. Returns how many were made."""
+        meaning = self._parts.meaning
+        made = 0
+        for name in self._openers:
+            store = self._store(name)
+            for each in meaning.coverage(store):
+                done = each.done
+                while got := meaning.catch_up(store, each.corpus, seconds=60, most=BATCH):
+                    done, made = done + got, made + got
+                    progress(min(done, each.total), each.total)
+        return made
 
     def get(self, ref: Ref) -> Memory:
         """One memory, whatever its status."""
@@ -340,6 +466,70 @@ class Recollect:
         start, most = parse_limit(after, most=2**62), None if limit is None else parse_limit(limit)
         return self._space(space).audit(after=start, limit=most, newest_first=newest_first)
 
+    def similar(self, ref: Ref, *, limit: int | None = None) -> Recall:
+        """The live memories closest in meaning to a given one, closest first; by words where there are no vectors."""
+        return similar.similar(self._parts, ref, limit=limit)
+
+    def cluster(self, *, space: SpaceName = "project", least: int = 3) -> tuple[Cluster, ...]:
+        """Find anew which memories of a space lie close together, `least` or more at a time; the clusters it has now.
+
+        Only what persists is grouped. The extra `clusters` finds groups with HDBSCAN.
+        """
+        return cluster.cluster(self._parts, self._space(space), least=least)
+
+    def cluster_of(self, ref: Ref) -> Cluster | None:
+        """The cluster a memory is in or, if it came later, the one whose centre it is near enough to; or None."""
+        return cluster.cluster_of(self._parts, ref)
+
+    def graph(self, *, space: SpaceName = "project") -> Graph:
+        """Memories, tags and clusters of a space with everything that connects them; `drawn` makes a text of it.
+
+        Forgotten memories are not in it, and none that belongs to a session or task.
+        """
+        return graph.graph(self._space(space), _space_name(space))
+
+    # --- Definitions -----------------------------------------------------------------------------------------------
+
+    def define_alias(self, word: str, *same: str, space: SpaceName = "project", add: bool = False) -> Alias:
+        """Let a word mean the same as others when questions are asked; `add` keeps what it was defined as."""
+        return definitions.define_alias(self._parts, self._space(space), word, same, add=add)
+
+    def remove_alias(self, word: str, *, space: SpaceName = "project") -> Alias:
+        """Take an alias away; returns what it was. A generated one comes back when they are generated anew."""
+        return definitions.remove_alias(self._parts, self._space(space), word)
+
+    def aliases(self, *, space: SpaceName = "project", built_in: bool = False) -> tuple[Alias, ...]:
+        """Which words mean the same here: a person's own, those generated, and if asked for those built in."""
+        return definitions.aliases(self._space(space), built_in=built_in)
+
+    def generate_aliases(self, *, space: SpaceName = "project") -> tuple[Alias, ...]:
+        """Make aliases of the names in a space (paths, symbols, tags, code), in place of those made before."""
+        return definitions.generate_aliases(self._parts, self._space(space))
+
+    def season(
+        self,
+        name: str,
+        *,
+        on: bool | None = None,
+        rule: str | None = None,
+        until: datetime | None = None,
+        space: SpaceName = "project",
+    ) -> Seasonal:
+        """Switch a season on or off, until a time if one is given, or with neither leave it to its rule.
+
+        A memory with the label of a season is recalled only while the season is active. `rule` says when that is, as
+        "12-15..01-05" or "last 3 days of month"; None keeps the rule it has.
+        """
+        return definitions.define_season(self._parts, self._space(space), name, on=on, rule=rule, until=until)
+
+    def seasons(self, *, space: SpaceName = "project") -> tuple[Seasonal, ...]:
+        """Every season that is defined or that a live memory waits for, and whether it is active now."""
+        return definitions.seasons(self._parts, self._space(space))
+
+    def remove_season(self, name: str, *, space: SpaceName = "project") -> None:
+        """Define a season no longer. Memories keep its label, and wait."""
+        definitions.remove_season(self._parts, self._space(space), name)
+
     # --- Upkeep ----------------------------------------------------------------------------------------------------
 
     def status(self) -> Overview:
@@ -359,11 +549,16 @@ class Recollect:
             home=str(self._home) if self._home else "",
             on=off is None,
             off_where=off,
-            search="words",
+            search="hybrid" if self._parts.meaning.on else "words",
+            vectors=self._vectors(),
             spaces=tuple(spaces),
             notes=self.notes,
-            trouble=tuple(trouble),
+            trouble=(*trouble, *((meaning.trouble,) if (meaning := self._parts.meaning).trouble else ())),
         )
+
+    def _vectors(self) -> tuple[Coverage, ...]:
+        """How far the vectors of every space are."""
+        return tuple(each for store in list(self._opened.values()) for each in self._parts.meaning.coverage(store))
 
     @property
     def settings(self) -> Settings:
@@ -477,6 +672,10 @@ class Recollect:
 
     def close(self) -> None:
         """Let go of everything. What was acknowledged is safe already."""
+        if self._background is not None:
+            self._background.close()
+        if not self._closed:
+            self._parts.habits.write()
         with self._opening:
             self._closed = True
             while self._opened:

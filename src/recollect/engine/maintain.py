@@ -10,6 +10,7 @@ from ..errors import BadFile, StoreError
 from ..model import LIVE, Check, Condition, Op, Put
 from ..store import Store, backups_in, salvaged, set_aside
 from .home import loose_files
+from .meaning import Coverage
 from .parts import Parts, SpaceName
 
 OWN = "memory-*.db"
@@ -46,8 +47,10 @@ class Overview:
     search: str
     spaces: tuple[SpaceOverview, ...]
     notes: tuple[str, ...]
+    vectors: tuple[Coverage, ...] = ()
+    """How far the vectors are."""
     trouble: tuple[str, ...] = ()
-    """Spaces that cannot be used, and why."""
+    """Spaces or models that cannot be used, and why."""
 
 
 def space_overview(parts: Parts, name: SpaceName, backups: Path | None) -> SpaceOverview:

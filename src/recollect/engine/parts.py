@@ -14,6 +14,9 @@ from ..errors import NotFound
 from ..model import Memory, MemoryId, Origin, Scope, Uid
 from ..policy.admit import Limits
 from ..store import Store
+from .habit import Habits
+from .meaning import Meaning
+from .rerank import Reranker
 from .switch import Switch
 
 Clock: TypeAlias = Callable[[], datetime]
@@ -39,6 +42,11 @@ class Parts:
     switch: Switch
     actor: str
     origin: Origin
+    meaning: Meaning
+    habits: Habits
+    wake: Callable[[], None]
+    """Tell the background, if there is one, that there may be something to do."""
+    reranker: Reranker
 
     def store(self, space: SpaceName) -> Store:
         """The store of a space."""
@@ -66,7 +74,8 @@ class Parts:
             if memory is not None:
                 return store, memory
         elif _UID.fullmatch(text.lower()):
-            for store in (self.project(), self.shared()):
+            for opened in (self.project, self.shared):
+                store = opened()
                 memory = store.by_uid(Uid(text.lower()))
                 if memory is not None:
                     return store, memory

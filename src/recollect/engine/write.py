@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..codec import canonical, encode
-from ..errors import InvalidInput, NotFound, TooLarge
+from ..errors import InvalidInput, NotFound, StoreError, TooLarge
 from ..model import (
     Add,
     Change,
     Connect,
+    Corpus,
     Disconnect,
     Draft,
     Edit,
@@ -75,11 +77,25 @@ def remember(parts: Parts, drafts: Sequence[Draft], *, key: str | None) -> list[
         )
         for draft in admitted
     ]
-    receipt = parts.store(spaces.pop()).apply(changes, actor=parts.actor, now=now, key=key)
+    store = parts.store(spaces.pop())
+    receipt = store.apply(changes, actor=parts.actor, now=now, key=key)
+    _embed_new(parts, store)
     return [
         _remembered(outcome, draft, as_given)
         for outcome, draft, as_given in zip(receipt.outcomes, admitted, drafts, strict=True)
     ]
+
+
+def _embed_new(parts: Parts, store: Store) -> None:
+    """Give new text its vector: at once where that costs next to nothing, otherwise in the background."""
+    embedder = parts.meaning.wanted() if parts.meaning.ready else None
+    if embedder is not None and embedder.local:
+        with suppress(StoreError):  # stored is stored; a vector can follow
+            parts.meaning.catch_up(store, Corpus.MEMORY, seconds=_IN_LINE)
+    parts.wake()
+
+
+_IN_LINE = 0.01
 
 
 def _remembered(outcome: Outcome, admitted: Draft, given: Draft) -> Remembered:
@@ -104,7 +120,10 @@ def update(parts: Parts, ref: Ref, edit: Edit, *, expected_version: int | None) 
     now = parts.clock()
     step = Provenance(origin=parts.origin, at=now, reason=f"edited by {parts.actor}")
     change = Revise(id=memory.id, edit=admitted, provenance=step, expected_version=expected_version)
-    return _one(parts, store, change)
+    after = _one(parts, store, change)
+    if edit.content is not None:
+        _embed_new(parts, store)
+    return after
 
 
 def reinforce(parts: Parts, ref: Ref) -> Memory:

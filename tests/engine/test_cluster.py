@@ -1,0 +1,261 @@
+"""Clusters: which memories are found to belong together, how they are called, and where later ones go."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from recollect import Draft, InvalidInput, Recollect, Refused, Scope
+from recollect.engine import cluster
+from recollect.testing import FixedClock, temp_recollect
+
+WORK = Path(__file__).parent.parent / "quality" / "dev" / "work.jsonl"
+
+TOPICS = {
+    "deploy": (
+        "Deploys go out from main on Tuesdays",
+        "A rollback of a deploy takes the previous image",
+        "The deploy job waits for the smoke tests",
+        "Production deploys need an approval by the release captain",
+        "After a failed deploy the pipeline rolls back by itself",
+        "Deploy notes are posted in the releases channel",
+    ),
+    "invoice": (
+        "Invoices are sent on the first day of the month",
+        "The billing service talks to Stripe",
+        "A failed payment is retried three times before the invoice is cancelled",
+        "Refunds need the approval of finance",
+        "Invoice numbers are never reused, not even after a refund",
+        "VAT is computed by the billing service per country",
+    ),
+    "database": (
+        "Postgres runs in version 16 with row level security",
+        "Database migrations run before the new pods start",
+        "Slow queries are logged after 200 ms by Postgres",
+        "Never drop a column in the same migration that stops using it",
+        "The database replica lags up to 40 seconds",
+        "Indexes are created concurrently in migrations",
+    ),
+}
+ALONE = ("Marek works from Kraków", "The office plant is called Gerald", "Lunch is at noon on Thursdays")
+
+
+@pytest.fixture(autouse=True)
+def without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way that everybody has."""
+    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
+
+
+@pytest.fixture
+def memory() -> Iterator[Recollect]:
+    with temp_recollect(clock=FixedClock(), background=False) as opened:
+        yield opened
+
+
+@pytest.fixture
+def stocked(memory: Recollect) -> Recollect:
+    memory.remember_many([*(text for texts in TOPICS.values() for text in texts), *ALONE])
+    return memory
+
+
+def topic(text: str) -> str:
+    return next((name for name, texts in TOPICS.items() if text in texts), "")
+
+
+def contents(memory: Recollect) -> list[list[str]]:
+    """What each cluster holds."""
+    return [[each.content for each in memory.members(found.id)] for found in memory.clusters()]
+
+
+# Discovery
+
+
+@pytest.mark.row("J5", "discovery")
+def test_memories_on_the_same_thing_are_found_to_belong_together(stocked: Recollect) -> None:
+    """Each cluster is of one topic, each topic has one, and what stands alone is in none."""
+    found = stocked.cluster()
+    assert len(found) >= len(TOPICS)
+    assert found == stocked.clusters()
+    topics = [{topic(text) for text in texts} for texts in contents(stocked)]
+    assert all(len(each) == 1 for each in topics)
+    assert set.union(*topics) == set(TOPICS)
+    assert [each.size for each in found] == sorted((each.size for each in found), reverse=True)
+    assert found[0].size >= 5
+
+
+@pytest.mark.row("J5", "discovery")
+def test_a_label_names_what_a_cluster_is_about(stocked: Recollect) -> None:
+    """In words as its members write them, two or three of them."""
+    labels = {topic(stocked.members(each.id)[0].content): each.label for each in stocked.cluster()}
+    assert "deploy" in labels["deploy"]
+    assert "invoice" in labels["invoice"] or "billing" in labels["invoice"]
+    assert "migration" in labels["database"] or "postgres" in labels["database"]
+    said = {word for text in stocked.list(limit=100) for word in text.content.lower().replace(",", "").split()}
+    for label in labels.values():
+        words = label.split(", ")
+        assert 2 <= len(words) <= 3
+        assert set(words) <= said
+
+
+def test_clustering_again_changes_nothing(stocked: Recollect) -> None:
+    """The same memories give the same clusters, and the audit tells of the first time only."""
+    first = stocked.cluster(), contents(stocked), stocked.audit(limit=None)
+    assert stocked.audit(newest_first=True)[0].action == "regroup"
+    assert (stocked.cluster(), contents(stocked), stocked.audit(limit=None)) == first
+    with temp_recollect(clock=FixedClock(), background=False) as other:
+        other.remember_many([each.content for each in stocked.list(order_by="-id", limit=100)])
+        assert (other.cluster(), contents(other)) == first[:2]
+
+
+def test_clustering_follows_what_is_stored(stocked: Recollect) -> None:
+    """A topic that was forgotten has no cluster any more."""
+    stocked.cluster()
+    for each in stocked.list(limit=100):
+        if topic(each.content) == "deploy":
+            stocked.forget(each.ref)
+    stocked.cluster()
+    assert "deploy" not in {topic(text) for texts in contents(stocked) for text in texts}
+
+
+def test_members_are_reached_by_links_of_the_graph(stocked: Recollect) -> None:
+    """From a memory to its cluster."""
+    [found, *_] = stocked.cluster()
+    member = stocked.members(found.id)[0]
+    assert ("in-cluster", found.id) in {(link.kind.value, link.target) for link in stocked.links(member.ref)}
+
+
+def test_only_what_persists_is_grouped(stocked: Recollect) -> None:
+    """A session's memories are for that session alone."""
+    texts = [f"Deploys go out from main on {day}" for day in ("Mondays", "Wednesdays", "Fridays", "Sundays")]
+    stocked.remember_many([Draft(content=text, scope=Scope.SESSION, session_id="s1") for text in texts])
+    stocked.cluster()
+    assert not set(texts) & {text for each in contents(stocked) for text in each}
+
+
+@pytest.mark.parametrize("least", [2, 3, 5])
+def test_no_cluster_is_smaller_than_asked_for(stocked: Recollect, least: int) -> None:
+    """The more are asked for, the fewer clusters there are."""
+    assert all(each.size >= least for each in stocked.cluster(least=least))
+
+
+def test_unrelated_memories_make_no_cluster(memory: Recollect) -> None:
+    """Nearest among few is not near."""
+    assert memory.cluster() == ()
+    memory.remember_many(["Deploys go out from main", "The gateway listens on port 9000", *ALONE])
+    assert memory.cluster() == ()
+    assert memory.audit(newest_first=True)[0].action == "add"
+
+
+def test_many_that_say_the_same_are_one_cluster(memory: Recollect) -> None:
+    """However many are equally close."""
+    memory.remember_many([f"The deploy number {number} went out from main" for number in range(30)])
+    memory.remember_many(ALONE)
+    assert [each.size for each in memory.cluster()] == [30]
+
+
+def test_the_global_memory_has_clusters_of_its_own(stocked: Recollect) -> None:
+    """They are not mixed with the project's."""
+    stocked.remember_many([Draft(content=text, scope=Scope.GLOBAL) for texts in TOPICS.values() for text in texts])
+    assert stocked.cluster(space="global")
+    assert stocked.clusters() == ()
+
+
+def test_real_notes_make_sensible_groups(memory: Recollect) -> None:
+    """Of a project's 260 notes many find company, in groups of a size to read, whose members more often share tags."""
+    told = [note for line in WORK.read_text(encoding="utf-8").splitlines() if "memory" in (note := json.loads(line))]
+    memory.remember_many([Draft(content=note["text"], tags=tuple(note["tags"])) for note in told])
+    found = memory.cluster()
+    assert 10 <= len(found) <= 45
+    assert 60 <= sum(each.size for each in found) <= 190
+    assert found[0].size <= 30
+
+    def sharing(pairs: list[tuple[set[str], set[str]]]) -> float:
+        tagged = [(one, other) for one, other in pairs if one and other]
+        return sum(bool(one & other) for one, other in tagged) / len(tagged)
+
+    everything = list(combinations([set(note["tags"]) for note in told], 2))
+    members = [[set(each.tags) for each in memory.members(group.id)] for group in found]
+    assert sharing([pair for group in members for pair in combinations(group, 2)]) > 2 * sharing(everything)
+
+
+def test_more_memories_than_can_all_be_compared_join_what_the_newest_made(
+    stocked: Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the nearest centre, if they are near enough."""
+    stocked.remember("Deploys go out from main on Wednesdays: always")
+    days = ("Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
+    stocked.remember_many([f"Deploys go out from main on {day}, always" for day in days])
+    monkeypatch.setattr(cluster, "MOST", len(days))
+    [found] = stocked.cluster()
+    older = {each.content for each in stocked.members(found.id)[: -len(days)]}
+    assert "Deploys go out from main on Wednesdays: always" in older
+    assert not older & {*ALONE, *TOPICS["invoice"], *TOPICS["database"]}
+
+
+def test_hdbscan_finds_them_where_it_is_installed(stocked: Recollect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra changes how they are found, and not what they are."""
+    monkeypatch.delitem(sys.modules, "sklearn.cluster")
+    pytest.importorskip("sklearn")
+    assert stocked.cluster()
+    assert all(len({topic(text) for text in texts} - {""}) == 1 for texts in contents(stocked))
+    first = contents(stocked)
+    stocked.cluster()
+    assert contents(stocked) == first
+
+
+def test_what_cannot_be_clustered_is_refused(memory: Recollect) -> None:
+    """Groups of one, and a memory without vectors."""
+    for least in (1, 0, -3, True, "3", 2.5):
+        with pytest.raises(InvalidInput, match="least"):
+            memory.cluster(least=least)  # type: ignore[arg-type]
+    with temp_recollect(settings={"recall.search": "fts5"}) as wordy, pytest.raises(Refused, match="fts5"):
+        wordy.cluster()
+    with temp_recollect(settings={"embed.model": "minilm"}) as broken, pytest.raises(Refused, match="minilm"):
+        broken.cluster()
+
+
+# Centroids
+
+
+@pytest.mark.row("J5", "centroids")
+def test_a_later_memory_belongs_to_the_cluster_whose_centre_it_is_near(stocked: Recollect) -> None:
+    """Without clustering anew; and one that is near to none belongs to none."""
+    stocked.cluster()
+    later = stocked.remember("A deploy takes the image that the release pipeline made")
+    found = stocked.cluster_of(later.ref)
+    assert found is not None
+    assert "deploy" in found.label
+    assert later.memory.id not in {each.id for each in stocked.members(found.id)}
+    assert stocked.cluster_of(stocked.remember("Gerald the plant wants water on Thursdays").ref) is None
+
+
+def test_a_member_is_in_its_cluster(stocked: Recollect) -> None:
+    """Every one of every cluster."""
+    for found in stocked.cluster():
+        assert {stocked.cluster_of(each.ref) for each in stocked.members(found.id)} == {found}
+
+
+def test_a_memory_that_is_not_live_belongs_to_no_cluster_it_was_not_in(stocked: Recollect) -> None:
+    """Nor one of a session."""
+    stocked.cluster()
+    passing = stocked.remember("Deploys go out from main", scope="session", session="s1")
+    assert stocked.cluster_of(passing.ref) is None
+
+
+@pytest.mark.row("J5", "centroids")
+def test_a_centre_is_the_mean_of_what_its_members_mean_now(stocked: Recollect) -> None:
+    """So it moves when one of them is forgotten."""
+    [found, *_] = stocked.cluster()
+    store, model = stocked._parts.project(), "static-1"
+    before, reach = cluster.centroids(store, model)[found.id]
+    assert float(before @ before) == pytest.approx(1)
+    assert 0 < reach < 1
+    stocked.forget(stocked.members(found.id)[0].ref)
+    after, _ = cluster.centroids(store, model)[found.id]
+    assert 0.5 < float(before @ after) < 0.9999
+    assert cluster.nearest_cluster(store, model, after) == found.id
