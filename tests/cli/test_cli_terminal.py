@@ -26,7 +26,8 @@ from recollect.version import __version__
 NAMES = (
     *("remember", "recall", "search", "list", "show", "edit", "forget", "pin", "unpin", "link", "unlink", "tag"),
     *("reinforce", "demote", "feedback", "status", "export", "import", "backup", "restore", "audit", "doctor"),
-    *("project", "config", "on", "off", "tour", "completion"),
+    *("project", "config", "on", "off", "tour", "completion", "similar", "cluster", "clusters", "graph", "alias"),
+    *("season", "models", "eval"),
 )
 
 
@@ -112,6 +113,12 @@ def test_a_check_that_found_something_is_one(cli: Cli) -> None:
         ["remember", "--global", "--scope", "session", "x"],
         ["remember", "--scope", "session", "x"],
         ["remember", "--importance", "2", "x"],
+        ["recall", "--as-of", "soon", "x"],
+        ["recall", "--profile", "best", "x"],
+        ["search", "--in", "moon", "x"],
+        ["cluster", "--least", "1"],
+        ["season", "define", "x", "sometimes"],
+        ["alias", "add", "x", "!"],
         ["list", "--order", "tags"],
         ["list", "--order", "nonsense"],
         ["config", "get", "nonsense"],
@@ -134,6 +141,8 @@ def test_a_wrong_command_or_value_is_two(cli: Cli, words: list[str]) -> None:
     [
         *(["show", "99"], ["edit", "99", "--content", "x"], ["forget", "99"], ["pin", "99"], ["unpin", "g99"]),
         *(["link", "99", "98"], ["unlink", "99", "98"], ["tag", "99", "a"], ["reinforce", "99"], ["demote", "x"]),
+        *(["similar", "99"], ["clusters", "99"], ["alias", "remove", "x"], ["season", "remove", "x"]),
+        *(["recall", "--why-not", "99", "x"], ["season", "auto", "x"]),
         *(["feedback", "99", "helpful"], ["show", "00000000-0000-4000-8000-000000000000"]),
         *(["show", "../../etc/passwd"], ["project", "merge", "nobody", "-y"], ["project", "rescue", "nobody"]),
     ],
@@ -180,7 +189,7 @@ def test_a_store_that_cannot_be_used_is_five(cli: Cli) -> None:
 def test_every_error_of_the_product_has_its_status() -> None:
     """A new branch of the tree gets one too."""
     samples: dict[int, list[errors.RecollectError]] = {
-        1: [errors.RecollectError("x"), errors.Unsupported("x")],
+        1: [errors.RecollectError("x"), errors.Unsupported("x"), errors.EmbedderUnavailable("m", "p")],
         2: [
             errors.InvalidInput("f", "p"),
             errors.InvalidText("f", "p"),

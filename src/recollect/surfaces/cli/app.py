@@ -5,7 +5,20 @@ from __future__ import annotations
 import click
 
 from ...version import __version__
-from . import changing, checks, memories, projects, settings, tour, upkeep
+from . import (
+    asking,
+    changing,
+    checks,
+    defining,
+    evaluation,
+    grouping,
+    memories,
+    models,
+    projects,
+    settings,
+    tour,
+    upkeep,
+)
 from .terminal import Terminal
 
 
@@ -47,7 +60,8 @@ def completion(shell: str) -> None:
 
 
 for _command in (
-    *(*memories.COMMANDS, *changing.COMMANDS, *upkeep.COMMANDS, *checks.COMMANDS),
-    *(settings.config, projects.project, tour.tour, completion),
+    *(*memories.COMMANDS, *asking.COMMANDS, *changing.COMMANDS, *grouping.COMMANDS, *defining.COMMANDS),
+    *(*upkeep.COMMANDS, *checks.COMMANDS),
+    *(settings.config, models.models, projects.project, evaluation.evaluation, tour.tour, completion),
 ):
     app.add_command(_command)

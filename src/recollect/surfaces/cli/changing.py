@@ -26,6 +26,7 @@ from .terminal import Terminal, command_options, one_line, standard_input, table
 @click.option("--kind", "-k", metavar="KIND", type=KINDS, help="The new kind.")
 @click.option("--tags", help="The new tags, separated by commas; an empty text removes them all.")
 @click.option("--importance", type=float, help="From 0 to 1.")
+@click.option("--season", metavar="NAME", help="Recall it only while this season is on; an empty text lifts that.")
 @click.option("--expected-version", type=int, help="Refuse if it is not at this version any more.")
 @command_options
 def edit(
@@ -35,6 +36,7 @@ def edit(
     kind: str | None,
     tags: str | None,
     importance: float | None,
+    season: str | None,
     expected_version: int | None,
 ) -> None:
     """Change a memory in place; its score and history stay.
@@ -49,11 +51,18 @@ def edit(
     with terminal.memory() as memory:
         found = memory.get(global_ref(terminal, ref))
         text = standard_input("content") if content == "-" else content
-        if text is None and kind is None and wanted is None and importance is None:
+        if text is None and kind is None and wanted is None and importance is None and season is None:
             changed = _edited_in_editor(memory, found)
         else:
             changed = memory.update(
-                found.ref, text, kind=kind, tags=wanted, importance=importance, expected_version=expected_version
+                found.ref,
+                text,
+                kind=kind,
+                tags=wanted,
+                importance=importance,
+                season=season or None,
+                clear=["season"] if season == "" else (),
+                expected_version=expected_version,
             )
     terminal.show(memory_json(changed), lambda: None)
     word = "Unchanged" if changed.version == found.version else "Updated"

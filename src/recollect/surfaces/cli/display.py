@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...codec import encode, to_iso
-from ...model import Json, Link, Memory, Recall, Status, Version
+from ...model import Absence, Excerpts, Json, Link, Memory, Recall, Status, Version, Why
 from .terminal import Terminal, indented, one_line, table, visible, width
 
 
@@ -18,37 +18,111 @@ def memory_json(memory: Memory) -> dict[str, Json]:
     return {"ref": memory.ref, **state}
 
 
-def show_recall(terminal: Terminal, found: Recall, *, why: bool) -> None:
-    data: Json = {
+def show_recall(terminal: Terminal, found: Recall, *, why: bool, nothing: str = "") -> None:
+    """Show hits; `nothing` is why there is none, if there is none."""
+    told = (*found.notes, *((nothing,) if nothing and not found else ()))
+    data: dict[str, Json] = {
         "query": found.query,
         "hits": [
             {
                 "ref": hit.memory.ref,
                 "score": hit.score,
+                "relevance": hit.relevance,
                 "why": [encode(each, complete=True) for each in hit.why],
                 "memory": memory_json(hit.memory),
             }
             for hit in found
         ],
-        "notes": list(found.notes),
+        "notes": list(told),
+        "pinned": [memory_json(each) for each in found.pinned],
+        "conflicts": [list(pair) for pair in found.conflicts],
     }
-    terminal.show(data, lambda: _print_recall(found, why=why))
+    terminal.show(data, lambda: _print_recall(found, told, why=why))
 
 
-def _print_recall(found: Recall, *, why: bool) -> None:
+def _print_recall(found: Recall, notes: tuple[str, ...], *, why: bool) -> None:
+    for memory in found.pinned:
+        _print_found(memory)
     for hit in found:
-        tags = f"  #{' #'.join(hit.memory.tags)}" if hit.memory.tags else ""
-        marks = "" if hit.memory.status is Status.CONFIRMED else f", {hit.memory.status}"
-        print(indented(f"[id:{hit.memory.ref}] {hit.memory.content}"))
-        print(visible(f"    {hit.memory.kind}{marks}, {hit.memory.created_at:%Y-%m-%d}{tags}"))
+        _print_found(hit.memory)
         if why:
-            print(visible(f"    score {hit.score:.3f} = " + " × ".join(f"{e.factor} {e.value:.3f}" for e in hit.why)))
-            for each in hit.why:
-                print(visible(f"      {each.factor}: {each.detail}"))
+            print(f"    score {hit.score:.3f}, relevance {hit.relevance:.2f}")
+            _print_why(hit.why)
+    for one, other in found.conflicts:
+        print(visible(f"(conflict: [id:{one}] contradicts [id:{other}])"))
+    if not found and not found.pinned:
+        print("Nothing found.")
+    if why or not found:
+        for note in notes:
+            print(visible(f"({note})"))
+
+
+def _print_found(memory: Memory) -> None:
+    tags = f"  #{' #'.join(memory.tags)}" if memory.tags else ""
+    marks = "" if memory.status is Status.CONFIRMED else f", {memory.status}"
+    print(indented(f"[id:{memory.ref}] {memory.content}"))
+    print(visible(f"    {memory.kind}{marks}, {memory.created_at:%Y-%m-%d}{tags}"))
+
+
+def _print_why(why: tuple[Why, ...]) -> None:
+    """The factors in columns: what adds up is marked +, what multiplies ×."""
+    longest = max((len(each.factor) for each in why), default=0)
+    for each in why:
+        line = f"      {each.factor:{longest}}  {'+' if each.adds else '×'} {each.value:6.3f}  {each.detail}"
+        print(visible(line.rstrip()))
+
+
+def show_absence(terminal: Terminal, query: str, absence: Absence) -> None:
+    """Show at which step a memory left, by how much, and how far it came."""
+    data: dict[str, Json] = {
+        "query": query,
+        "ref": absence.memory.ref,
+        "step": absence.step,
+        "detail": absence.detail,
+        "place": absence.place,
+        "why": [encode(each, complete=True) for each in absence.why],
+        "memory": memory_json(absence.memory),
+    }
+    terminal.show(data, lambda: _print_absence(absence))
+
+
+def _print_absence(absence: Absence) -> None:
+    _print_found(absence.memory)
+    if absence.step == "returned":
+        print(visible(f"    It is among the results: {absence.detail}."))
+    else:
+        print(visible(f"    Left out at the step {absence.step!r}: {absence.detail}."))
+        if absence.place is not None:
+            print(f"    Its place among all that was ranked: {absence.place}.")
+    _print_why(absence.why)
+
+
+def show_excerpts(terminal: Terminal, found: Excerpts, *, why: bool, nothing: str) -> None:
+    """Show passages, each with what stands around it."""
+    told = (*found.notes, *((nothing,) if not found else ()))
+    data: dict[str, Json] = {
+        "query": found.query,
+        "excerpts": [encode(each, complete=True) for each in found],
+        "notes": list(told),
+    }
+    terminal.show(data, lambda: _print_excerpts(found, told, why=why))
+
+
+def _print_excerpts(found: Excerpts, notes: tuple[str, ...], *, why: bool) -> None:
+    for each in found:
+        print(visible(f"[{each.passage.corpus}: {each.passage.document}, {each.passage.position}]"))
+        for passage in each.before:
+            print("    " + one_line(passage.reading, max(40, width() - 4)))
+        print(indented(f"  > {each.passage.reading}"))
+        for passage in each.after:
+            print("    " + one_line(passage.reading, max(40, width() - 4)))
+        if why:
+            print(f"    score {each.score:.3f}, relevance {each.relevance:.2f}")
+            _print_why(each.why)
     if not found:
         print("Nothing found.")
     if why or not found:
-        for note in found.notes:
+        for note in notes:
             print(visible(f"({note})"))
 
 
@@ -118,6 +192,7 @@ def _described(memory: Memory) -> list[tuple[str, str]]:
         ("strength", f"{memory.strength}, accessed {memory.access_count} times"),
         ("session", memory.session_id or ""),
         ("task", memory.task_id or ""),
+        ("season", memory.season or ""),
         ("agent", " on ".join(part for part in (memory.agent, memory.host) if part)),
         ("superseded by", memory.superseded_by or ""),
         ("version", str(memory.version)),

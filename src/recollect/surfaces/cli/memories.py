@@ -1,4 +1,4 @@
-"""Commands that store, find and show memories."""
+"""Commands that store, list and show memories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from ...codec import encode
 from ...model import LIVE, Anchor, Draft, Json, Kind, Scope, Source, Status
-from .display import global_ref, memory_json, print_memory, show_list, show_recall
+from .display import global_ref, memory_json, print_memory, show_list
 from .terminal import Terminal, command_options, one_line, text_argument, width
 
 KINDS = click.Choice([kind.value for kind in Kind])
@@ -31,6 +31,7 @@ KINDS = click.Choice([kind.value for kind in Kind])
 @click.option("--session", help="The session it comes from.")
 @click.option("--task", help="The task it comes from.")
 @click.option("--scope", type=click.Choice(["project", "session", "task"]), help="Where it holds [default: project].")
+@click.option("--season", metavar="NAME", help="Recall it only while this season is on: `recollect season --help`.")
 @click.option("--key", help="Idempotency key: the same request under the same key is done once.")
 @click.option("--lines", is_flag=True, help="Store every line as a memory of its own, all in one go.")
 @command_options
@@ -44,6 +45,7 @@ def remember(
     session: str | None,
     task: str | None,
     scope: str | None,
+    season: str | None,
     key: str | None,
     lines: bool,
 ) -> None:
@@ -71,6 +73,7 @@ def remember(
             source=Source.CONVERSATION,
             session_id=session,
             task_id=task,
+            season=season,
         )
         for each in contents
     ]
@@ -82,87 +85,6 @@ def remember(
         word = "Strengthened, it was there already" if each.duplicate else "Remembered"
         secret = " (something secret was left out)" if each.redacted else ""
         terminal.say(f"{word}: {one_line(str(each), width() - len(word) - 2)}{secret}")
-
-
-@click.command()
-@click.argument("question", nargs=-1, required=True)
-@click.option("--limit", "-n", type=int, help="How many results at most.")
-@click.option(
-    "--kind", "-k", "kinds", metavar="KIND", type=KINDS, multiple=True, help="Only this kind; give it again for more."
-)
-@click.option("--tag", "-t", "tags", multiple=True, help="Only with this tag; give it again for any of several.")
-@click.option("--file", "-f", "files", multiple=True, help="Only about this file.")
-@click.option("--session", help="The session that asks; its own memories count too.")
-@click.option("--task", help="The task that asks; its own memories count too.")
-@click.option("--why", is_flag=True, help="Show what put each result where it is.")
-@command_options
-def recall(
-    terminal: Terminal,
-    question: tuple[str, ...],
-    limit: int | None,
-    kinds: tuple[str, ...],
-    tags: tuple[str, ...],
-    files: tuple[str, ...],
-    session: str | None,
-    task: str | None,
-    why: bool,
-) -> None:
-    """Ask memory a question.
-
-    \b
-    Examples:
-      recollect recall "where do deploys come from?"
-      recollect recall --why --kind decision database
-      recollect recall --json "release steps" | jq -r '.hits[].memory.content'
-    """
-    asked = text_argument(question, "question")
-    with terminal.memory() as memory:
-        found = memory.recall(
-            asked,
-            limit=limit,
-            kinds=kinds,
-            tags=tags,
-            files=files,
-            session=session,
-            task=task,
-            space="global" if terminal.shared else None,
-        )
-    show_recall(terminal, found, why=why)
-
-
-@click.command()
-@click.argument("words", nargs=-1, required=True)
-@click.option("--limit", "-n", type=int, help="How many results at most.")
-@click.option("--kind", "-k", "kinds", metavar="KIND", type=KINDS, multiple=True, help="Only this kind.")
-@click.option("--tag", "-t", "tags", multiple=True, help="Only with this tag.")
-@click.option("--status", "statuses", type=click.Choice([status.value for status in Status]), multiple=True)
-@click.option("--why", is_flag=True, help="Show what put each result where it is.")
-@command_options
-def search(
-    terminal: Terminal,
-    words: tuple[str, ...],
-    limit: int | None,
-    kinds: tuple[str, ...],
-    tags: tuple[str, ...],
-    statuses: tuple[str, ...],
-    why: bool,
-) -> None:
-    """Search everything that was not forgotten, archived and superseded memories too.
-
-    \b
-    Examples:
-      recollect search parseHTTPResponse
-      recollect search --status archived migration
-    """
-    wanted = {"kind": kinds, "tags": tags, "status": statuses}
-    with terminal.memory() as memory:
-        found = memory.search(
-            text_argument(words, "words"),
-            where={name: values for name, values in wanted.items() if values},
-            limit=limit,
-            space="global" if terminal.shared else None,
-        )
-    show_recall(terminal, found, why=why)
 
 
 @click.command("list")
@@ -228,4 +150,4 @@ def show(terminal: Terminal, ref: str, history: bool) -> None:
     terminal.show(cast("Json", data), lambda: print_memory(found, links, past if history else (), len(past)))
 
 
-COMMANDS = (remember, recall, search, list_memories, show)
+COMMANDS = (remember, list_memories, show)

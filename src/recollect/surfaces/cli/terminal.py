@@ -77,7 +77,8 @@ def _noted(terminal: Terminal) -> Iterator[Recollect]:
     from ...model import Origin
     from ...opening import open as open_memory
 
-    memory = open_memory(terminal.project, actor=ACTOR, origin=Origin.USER_STATED)
+    # No background: nothing outlives a command, and what has no vector yet gets one when it is next searched.
+    memory = open_memory(terminal.project, actor=ACTOR, origin=Origin.USER_STATED, background=False)
     try:
         yield memory
     finally:

@@ -38,9 +38,9 @@ def tour() -> None:
             print(visible(f"  → {memory.remember(text, kind=kind, tags=[tag])}\n"))
         print(f'Now a question, in words of its own:\n\n  recollect recall --why "{QUESTION}"')
         for hit in memory.recall(QUESTION, limit=1):
-            print(visible(f"  → {hit}\n\nWhy it was found (score {hit.score:.2f}, the product of):"))
+            print(visible(f"  → {hit}\n\nWhy it was found (score {hit.score:.2f}: what is added up, times the rest):"))
             for why in hit.why:
-                print(visible(f"  {why.factor:8} {why.value:6.2f}   {why.detail}"))
+                print(visible(f"  {'+' if why.adds else '×'} {why.factor:10} {why.value:6.2f}   {why.detail}".rstrip()))
     program = _program()
     print(
         "\nYour turn. In any folder of yours, type:\n\n"

@@ -14,9 +14,10 @@ from ...errors import BadFile
 from .terminal import Terminal, command_options, table, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ...engine.maintain import Overview, SpaceOverview
+    from ...engine.meaning import Coverage
     from ...model import Json
 
 
@@ -42,7 +43,8 @@ def _print_overview(overview: Overview) -> None:
             ("memory", state),
             ("project", f"{overview.project}  ({overview.root})"),
             ("home", overview.home),
-            ("search by", overview.search),
+            ("search by", _SEARCH.get(overview.search, overview.search)),
+            *_vector_rows(overview.vectors),
         ],
     )
     for trouble in overview.trouble:
@@ -50,6 +52,28 @@ def _print_overview(overview: Overview) -> None:
     for space in overview.spaces:
         print(f"\n{space.name}: {space.live:,} live memories, {space.bytes / 1e6:.1f} MB")
         table(("", ""), list(_space_rows(space)))
+
+
+_SEARCH = {"hybrid": "words and meaning (hybrid)", "words": "words alone (fts5)"}
+
+
+def _vector_rows(vectors: Iterable[Coverage]) -> Iterator[tuple[str, str]]:
+    """How far the vectors are in all spaces together, and which model answers meanwhile."""
+    together: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for each in vectors:
+        key = (each.corpus.value, each.model, each.serving)
+        done, total = together.get(key, (0, 0))
+        together[key] = (done + each.done, total + each.total)
+    for (corpus, model, serving), (done, total) in together.items():
+        told = f"{model or 'no model'}: {done:,} of {total:,} {_TEXTS[corpus]}"
+        if done < total:
+            told += "; `recollect models embed` makes the rest"
+        if serving != model:
+            told += f"; {serving} answers meanwhile" if serving else "; words answer meanwhile"
+        yield "vectors", told
+
+
+_TEXTS = {"memory": "memories", "items": "items", "sessions": "session turns", "sources": "source chunks"}
 
 
 def _space_rows(space: SpaceOverview) -> Iterator[tuple[str, str]]:
