@@ -43,7 +43,7 @@ from .rerank import AsRanked, reranked
 
 POOL = 5
 """How many candidates are ranked for each result asked for: the ranking may reorder what was found."""
-LEAST_POOL = 100
+LEAST_POOL = 60
 WALKED = 8
 """From how many of the best candidates links are walked in our own profile."""
 FAN_OUT = 24
@@ -95,8 +95,8 @@ class _Search:
     thorough: bool = False
     worded: set[Uid] = field(default_factory=set)
     """What was found by its words."""
-    explained: Callable[[], list[Hit]] | None = None
-    """The whole ranking with its reasons, for results that were not expected to be any."""
+    explained: Callable[[frozenset[Uid]], list[Hit]] | None = None
+    """The ranking of some with its reasons: telling takes longer than ranking, so it is left to the end."""
 
     @property
     def wanted(self) -> int:
@@ -250,18 +250,26 @@ def _ranked(search: _Search, words: tuple[str, ...]) -> tuple[list[Hit], tuple[s
         )
         candidates = [found for each in probes for found in _candidates(search, each, asking)]
         unsure = search.watched is not None or not isinstance(search.parts.reranker, AsRanked)
-        hits = rank(candidates, search.profile, asking, told=None if unsure else max(_RENEWED, 2 * search.wanted))
-        search.explained = lambda: rank(candidates, search.profile, asking)
+        hits = rank(candidates, search.profile, asking, told=None if unsure else 0)
+        search.explained = lambda some: _ranked_again(candidates, some, search.profile, asking)
         if search.profile.renews and not asking.periods:  # who asks about a time wants what was so then
             hits = _in_time(hits, probes)
     return hits, (*limits_of(probes), *meaning_notes(probes, search.parts.meaning, search.profile))
+
+
+def _ranked_again(
+    candidates: list[Candidate], some: frozenset[Uid], profile: Profile, asking: Asking
+) -> list[Hit]:
+    # In a fusion of ranks a place depends on all the others.
+    pool = candidates if profile.name == "rrf" else [each for each in candidates if each.memory.uid in some]
+    return rank(pool, profile, asking)
 
 
 def _explained(search: _Search, hits: list[Hit]) -> list[Hit]:
     """The results, each with its reasons."""
     if search.explained is None or all(hit.why for hit in hits):
         return hits
-    reasons = {hit.memory.uid: hit.why for hit in search.explained()}
+    reasons = {hit.memory.uid: hit.why for hit in search.explained(frozenset(hit.memory.uid for hit in hits))}
     return [hit if hit.why else replace(hit, why=reasons[hit.memory.uid]) for hit in hits]
 
 
@@ -283,7 +291,9 @@ def _probed(search: _Search, words: tuple[str, ...], moment: ExitStack) -> list[
             if search.profile.vectors:
                 search.parts.meaning.catch_up_in_line(store, Corpus.MEMORY, seconds=IN_LINE)
             moment.enter_context(store.snapshot())
-            found.append(_probe(search, store, words))
+            probed = replace(_probe(search, store, words), shared=name == "global")
+            if probed.asked:  # a space that holds nothing has nothing to add
+                found.append(probed)
         except StoreError as error:
             search.excuse(name, error)
     return found
@@ -489,13 +499,21 @@ def _brought_in(
 
 def _in_time(hits: list[Hit], probes: list[Probed]) -> list[Hit]:
     """What is newer on the same thing before what is older."""
-    bags = {hit.memory.uid: frozenset(stems_of(hit.memory.content).split()) for hit in hits[:_RENEWED]}
+    bags = {hit.memory.uid: frozenset(_stems(hit.memory, probes).split()) for hit in hits[:_RENEWED]}
     words = {word for bag in bags.values() for word in bag}
     statistics = pooled(each.store.statistics(words, corpus=Corpus.MEMORY) for each in probes)
     return renewed(hits, bags, {word: rarity(word, statistics) for word in words}, reach=_RENEWED)
 
 
-_RENEWED = 60
+def _stems(memory: Memory, probes: list[Probed]) -> str:
+    """The stems of a memory's text, as they were found or made anew."""
+    for each in probes:
+        if each.shared is (memory.scope is Scope.GLOBAL) and memory.id in each.fields:
+            return each.fields[memory.id][0]
+    return stems_of(memory.content)
+
+
+_RENEWED = 40
 
 
 # --- From the ranking to the results --------------------------------------------------------------------------------

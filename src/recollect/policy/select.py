@@ -135,7 +135,7 @@ def renewed(
     worth: Mapping[str, float],
     *,
     rule: Renewal = RENEWAL,
-    reach: int = 60,
+    reach: int = 40,
 ) -> list[Hit]:
     """The hits, with what is newer on the same thing put just before what is older.
 
@@ -169,7 +169,7 @@ def _alike(older: Memory, newer: Memory, rule: Renewal) -> float:
     """How much speaks for two memories being about the same thing, besides their words."""
     return (
         rule.kind * (older.kind is newer.kind)
-        + rule.tags * bool(set(older.tags) & set(newer.tags))
-        + rule.files * bool(set(older.files) & set(newer.files))
+        + rule.tags * (not set(older.tags).isdisjoint(newer.tags) if older.tags else False)
+        + rule.files * (not set(older.files).isdisjoint(newer.files) if older.anchors else False)
         + rule.correction * (newer.kind is Kind.CORRECTION)
     )
