@@ -52,9 +52,10 @@ class Kinship:
         near = np.einsum("ij,kj->ik", some[0], those[0]) / (some[1][:, None] * those[1])
         found: dict[str, Mapping[str, float]] = {}
         for stem, row in zip(known, near, strict=True):
-            best = np.flatnonzero(row >= least)
-            best = best[np.argsort(-row[best], kind="stable")][: most + 1]
-            found[stem] = {there[at]: float(row[at]) for at in best if there[at] != stem}
+            near_enough = np.flatnonzero(row >= least)
+            ordered = near_enough[np.argsort(-row[near_enough], kind="stable")]
+            best = [at for at in ordered if there[at] != stem][:most]
+            found[stem] = {there[at]: float(row[at]) for at in best}
         return found
 
     def _read(self, stems: list[str]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -257,9 +257,7 @@ def _ranked(search: _Search, words: tuple[str, ...]) -> tuple[list[Hit], tuple[s
     return hits, (*limits_of(probes), *meaning_notes(probes, search.parts.meaning, search.profile))
 
 
-def _ranked_again(
-    candidates: list[Candidate], some: frozenset[Uid], profile: Profile, asking: Asking
-) -> list[Hit]:
+def _ranked_again(candidates: list[Candidate], some: frozenset[Uid], profile: Profile, asking: Asking) -> list[Hit]:
     # In a fusion of ranks a place depends on all the others.
     pool = candidates if profile.name == "rrf" else [each for each in candidates if each.memory.uid in some]
     return rank(pool, profile, asking)
