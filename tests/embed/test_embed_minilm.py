@@ -343,8 +343,8 @@ def test_installing_again_replaces_what_is_damaged(wheel: Path, tmp_path: Path) 
 
 
 @pytest.mark.timeout(600)
-def test_the_built_in_table_can_be_built_again(wheel: Path, tmp_path: Path) -> None:
-    """From the package, and nothing else; on another machine some last bits may be rounded the other way."""
+def test_what_the_built_in_table_was_trained_from_can_be_built_again(wheel: Path, tmp_path: Path) -> None:
+    """From the package, and nothing else. Half of each row in use is this, so they still point much the same way."""
     root = Path(__file__).parent.parent.parent
     subprocess.run(
         [sys.executable, root / "scripts/build_static.py", wheel, tmp_path],
@@ -352,5 +352,11 @@ def test_the_built_in_table_can_be_built_again(wheel: Path, tmp_path: Path) -> N
         check=True,
         timeout=600,
     )
-    shipped = np.load(root / "src/recollect/embed/static/table.npy").astype(int)
-    assert np.abs(np.load(tmp_path / "table.npy") - shipped).max() <= 1
+    shipped, base = (
+        np.load(folder / "table.npy").astype(np.float32) for folder in (root / "src/recollect/embed/static", tmp_path)
+    )
+    lengths = np.linalg.norm(shipped, axis=1) * np.linalg.norm(base, axis=1)
+    used = lengths > 0
+    cosines = np.einsum("ij,ij->i", shipped[used], base[used]) / lengths[used]
+    assert np.median(cosines) > 0.6
+    assert (used == (np.abs(base).max(axis=1) > 0)).all()

@@ -78,9 +78,9 @@ STEPS: dict[str, Step] = {
     "gate": lambda hits, left: gate(hits, 0.5, left),
     "limit": lambda hits, left: top(hits, 3, left),
     "worst": lambda hits, left: drop_worst(hits, 0.3, left),
-    "source": lambda hits, left: chosen(hits, 100, left, per_source=2, copies=True),
-    "copy": lambda hits, left: chosen(hits, 100, left, per_source=None, copies=False),
-    "all": lambda hits, left: chosen(hits, 3, left, per_source=1, copies=False),
+    "source": lambda hits, left: chosen(hits, 100, left, per_source=2, said=None),
+    "copy": lambda hits, left: chosen(hits, 100, left, per_source=None, said={}),
+    "all": lambda hits, left: chosen(hits, 3, left, per_source=1, said={}),
 }
 
 
@@ -167,7 +167,7 @@ def test_the_worst_three_in_ten_are_dropped(there: int, stay: int) -> None:
 def test_no_session_gives_more_than_its_share(hits: list[Hit], most: int) -> None:
     """The best of each; what belongs to no session is not limited."""
     left = Left()
-    kept = chosen(hits, 100, left, per_source=most, copies=True)
+    kept = chosen(hits, 100, left, per_source=most, said=None)
     for session in ("s1", "s2"):
         theirs = [each.memory.id for each in hits if each.memory.session_id == session]
         assert [each.memory.id for each in kept if each.memory.session_id == session] == theirs[:most]
@@ -187,7 +187,7 @@ def test_what_makes_room_is_filled_from_below() -> None:
         hit(6),
     ]
     left = Left()
-    assert numbers(chosen(hits, 3, left, per_source=2, copies=False)) == [1, 3, 5]
+    assert numbers(chosen(hits, 3, left, per_source=2, said={})) == [1, 3, 5]
     assert [step for step, _ in left.steps.values()] == ["copy", "source", "limit"]
 
 
@@ -198,9 +198,9 @@ def test_what_makes_room_is_filled_from_below() -> None:
 def test_of_two_that_say_nearly_the_same_the_better_one_stays(changed: str) -> None:
     """And the other is told of which it is a copy."""
     left = Left()
-    assert numbers(chosen([hit(1, LONG), hit(2, changed)], 10, left, per_source=None, copies=False)) == [1]
+    assert numbers(chosen([hit(1, LONG), hit(2, changed)], 10, left, per_source=None, said={})) == [1]
     assert left.steps[hit(2).memory.uid] == ("copy", "says nearly the same as [id:1]")
-    assert numbers(chosen([hit(1, LONG), hit(2, changed)], 10, Left(), per_source=None, copies=True)) == [1, 2]
+    assert numbers(chosen([hit(1, LONG), hit(2, changed)], 10, Left(), per_source=None, said=None)) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -217,18 +217,18 @@ def test_a_number_or_a_negation_makes_a_difference(word: str) -> None:
     for at in (0, 5, len(words)):
         changed = " ".join([*words[:at], word, *words[at:]])
         for pair in ([hit(1, LONG), hit(2, changed)], [hit(1, changed), hit(2, LONG)]):
-            assert numbers(chosen(pair, 10, Left(), per_source=None, copies=False)) == [1, 2]
+            assert numbers(chosen(pair, 10, Left(), per_source=None, said={})) == [1, 2]
 
 
 def test_another_number_makes_a_difference() -> None:
     """The same sentence about another version says something else."""
     pair = [hit(1, f"{LONG} since version 4"), hit(2, f"{LONG} since version 5")]
-    assert numbers(chosen(pair, 10, Left(), per_source=None, copies=False)) == [1, 2]
+    assert numbers(chosen(pair, 10, Left(), per_source=None, said={})) == [1, 2]
 
 
 def test_texts_without_words_are_no_copies_of_each_other() -> None:
     """There is nothing to compare."""
-    assert numbers(chosen([hit(1, "🚀"), hit(2, "🔥")], 10, Left(), per_source=None, copies=False)) == [1, 2]
+    assert numbers(chosen([hit(1, "🚀"), hit(2, "🔥")], 10, Left(), per_source=None, said={})) == [1, 2]
 
 
 # What is newer

@@ -40,8 +40,6 @@ class Probed:
 
     store: Store
     asked: tuple[Asked, ...]
-    shared: bool = False
-    """Whether the store is the global one."""
     found: WordSearch = field(default_factory=WordSearch)
     near: tuple[Near, ...] = ()
     vector: Floats | None = None

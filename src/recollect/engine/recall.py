@@ -33,7 +33,7 @@ from ..policy.rank import PROFILES, Asking, Candidate, Profile, calibrated, rank
 from ..policy.relevance import MEMORIES, Evidence, Text, evidence
 from ..policy.select import Left, chosen, drop_worst, gate, renewed, top
 from ..policy.spread import Edge, Node, Reached, edges_of, spread
-from ..policy.words import MEMORY_FIELDS, Query, held, pooled, rarity, stems_of
+from ..policy.words import MEMORY_FIELDS, Query, held, pooled, rarity
 from ..store import Store
 from .definitions import active_seasons
 from .parts import Parts, SpaceName, space_of
@@ -93,6 +93,8 @@ class _Search:
     unread: int = 0
     """How many relevant ones were not read, because others had more to say for them."""
     thorough: bool = False
+    said: dict[Uid, str] = field(default_factory=dict)
+    """What each memory that was read says, as stems."""
     worded: set[Uid] = field(default_factory=set)
     """What was found by its words."""
     explained: Callable[[frozenset[Uid]], list[Hit]] | None = None
@@ -253,7 +255,7 @@ def _ranked(search: _Search, words: tuple[str, ...]) -> tuple[list[Hit], tuple[s
         hits = rank(candidates, search.profile, asking, told=None if unsure else 0)
         search.explained = lambda some: _ranked_again(candidates, some, search.profile, asking)
         if search.profile.renews and not asking.periods:  # who asks about a time wants what was so then
-            hits = _in_time(hits, probes)
+            hits = _in_time(search, hits, probes)
     return hits, (*limits_of(probes), *meaning_notes(probes, search.parts.meaning, search.profile))
 
 
@@ -289,7 +291,7 @@ def _probed(search: _Search, words: tuple[str, ...], moment: ExitStack) -> list[
             if search.profile.vectors:
                 search.parts.meaning.catch_up_in_line(store, Corpus.MEMORY, seconds=IN_LINE)
             moment.enter_context(store.snapshot())
-            probed = replace(_probe(search, store, words), shared=name == "global")
+            probed = _probe(search, store, words)
             if probed.asked:  # a space that holds nothing has nothing to add
                 found.append(probed)
         except StoreError as error:
@@ -352,6 +354,7 @@ def _candidates(search: _Search, probed: Probed, asking: Asking) -> list[Candida
     candidates = {}
     for entry in [*entries, *successors]:
         text, speaks = found[_memory(entry).id]
+        search.said[_memory(entry).uid] = entry.fields[0]
         if _memory(entry).id in worded:
             search.worded.add(_memory(entry).uid)
         candidates[_memory(entry).id] = Candidate(
@@ -362,7 +365,7 @@ def _candidates(search: _Search, probed: Probed, asking: Asking) -> list[Candida
     return list(_linked(search, probed, candidates).values())
 
 
-_READ = 40
+_READ = 36
 """How many memories are read and ranked at least."""
 
 
@@ -495,23 +498,15 @@ def _brought_in(
     return {number: replace(each, reached=reached[number]) for number, each in found.items()}
 
 
-def _in_time(hits: list[Hit], probes: list[Probed]) -> list[Hit]:
+def _in_time(search: _Search, hits: list[Hit], probes: list[Probed]) -> list[Hit]:
     """What is newer on the same thing before what is older."""
-    bags = {hit.memory.uid: frozenset(_stems(hit.memory, probes).split()) for hit in hits[:_RENEWED]}
+    bags = {hit.memory.uid: frozenset(search.said[hit.memory.uid].split()) for hit in hits[:_RENEWED]}
     words = {word for bag in bags.values() for word in bag}
     statistics = pooled(each.store.statistics(words, corpus=Corpus.MEMORY) for each in probes)
     return renewed(hits, bags, {word: rarity(word, statistics) for word in words}, reach=_RENEWED)
 
 
-def _stems(memory: Memory, probes: list[Probed]) -> str:
-    """The stems of a memory's text, as they were found or made anew."""
-    for each in probes:
-        if each.shared is (memory.scope is Scope.GLOBAL) and memory.id in each.fields:
-            return each.fields[memory.id][0]
-    return stems_of(memory.content)
-
-
-_RENEWED = 40
+_RENEWED = 32
 
 
 # --- From the ranking to the results --------------------------------------------------------------------------------
@@ -527,7 +522,7 @@ def _selected(search: _Search, ranked: list[Hit]) -> list[Hit]:
     hits = drop_worst(hits, profile.dropped, left) if profile.dropped else hits
     settings = search.parts.settings.recall
     per_source = None if profile.per_source is None else settings.per_source
-    return chosen(hits, search.wanted, left, per_source=per_source, copies=not profile.gated)
+    return chosen(hits, search.wanted, left, per_source=per_source, said=search.said if profile.gated else None)
 
 
 def _pinned(search: _Search) -> tuple[Memory, ...]:

@@ -50,10 +50,13 @@ def drop_worst(hits: Sequence[Hit], share: float, left: Left) -> list[Hit]:
     return top(hits, kept, left, step="worst")
 
 
-def chosen(hits: Sequence[Hit], most: int, left: Left, *, per_source: int | None, copies: bool) -> list[Hit]:
-    """The first few, at most so many from one session and, unless `copies` may stand, one of those that say the same.
+def chosen(
+    hits: Sequence[Hit], most: int, left: Left, *, per_source: int | None, said: Mapping[Uid, str] | None
+) -> list[Hit]:
+    """The first few, at most so many from one session, and one of those that say the same.
 
-    What belongs to no session is not limited. Nothing beyond the last one that is chosen is looked at.
+    What belongs to no session is not limited. `said` holds the stems of texts that are known already; None lets copies
+    stand. Nothing beyond the last one that is chosen is looked at.
     """
     kept: list[Hit] = []
     texts: list[tuple[str, ...]] = []
@@ -65,13 +68,13 @@ def chosen(hits: Sequence[Hit], most: int, left: Left, *, per_source: int | None
         if per_source is not None and source is not None and counts.get(source, 0) >= per_source:
             left.tell(hit, "source", f"{per_source} better ones come from session {source}")
             continue
-        said = () if copies else tuple(stems_of(hit.memory.content).split())
-        original = next((other for other, before in zip(kept, texts, strict=True) if _copies(said, before)), None)
+        words = () if said is None else _words(hit.memory, said)
+        original = next((other for other, before in zip(kept, texts, strict=True) if _copies(words, before)), None)
         if original is not None:
             left.tell(hit, "copy", f"says nearly the same as [id:{original.memory.ref}]")
             continue
         kept.append(hit)
-        texts.append(said)
+        texts.append(words)
         if source is not None:
             counts[source] = counts.get(source, 0) + 1
     return kept
@@ -83,6 +86,11 @@ _TELLING = re.compile(
     r"(?:do|does|did|is|are|was|were|wo|would|should|could|has|have|had|must|need)n)$"
 )
 """Stems of numbers and negations; the t is what is left of "can't" without its "can"."""
+
+
+def _words(memory: Memory, said: Mapping[Uid, str]) -> tuple[str, ...]:
+    known = said.get(memory.uid)
+    return tuple((stems_of(memory.content) if known is None else known).split())
 
 
 def _copies(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
@@ -142,8 +150,8 @@ def renewed(
     `bags` holds the stems of each memory's text, `worth` how telling each stem is. Only the first few are looked at.
     """
     waiting = list(hits[:reach])
-    changes = {hit.memory.uid: bool(_CHANGE.search(hit.memory.content)) for hit in waiting}
     mass = {hit.memory.uid: sum(worth.get(word, 0.0) for word in bags[hit.memory.uid]) for hit in waiting}
+    changes: dict[Uid, bool] = {}
     placed: list[Hit] = []
     while waiting:
         first = waiting.pop(0)
@@ -151,11 +159,14 @@ def renewed(
         for at, hit in enumerate(waiting):
             if hit.memory.created_at <= first.memory.created_at or hit.score < rule.relevance * first.score:
                 continue
-            strength = _alike(first.memory, hit.memory, rule) + rule.change * changes[hit.memory.uid]
-            if strength + rule.overlap < rule.least:
-                continue
             shared = sum(worth.get(word, 0.0) for word in bags[first.memory.uid] & bags[hit.memory.uid])
+            strength = _alike(first.memory, hit.memory, rule)
             strength += rule.overlap * shared / (min(mass[first.memory.uid], mass[hit.memory.uid]) or 1.0)
+            if rule.least - rule.change <= strength < rule.least:
+                # Only where it decides: looking for words of change is what takes longest.
+                if hit.memory.uid not in changes:
+                    changes[hit.memory.uid] = bool(_CHANGE.search(hit.memory.content))
+                strength += rule.change * changes[hit.memory.uid]
             if strength >= rule.least:
                 newer.append((strength, -at))
         ahead = [-at for _, at in sorted(newer, reverse=True)[: rule.most]]
