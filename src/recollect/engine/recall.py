@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from ..model import (
     Status,
     Uid,
     Where,
+    WordStatistics,
 )
 from ..policy.moments import periods
 from ..policy.query import holds, parse_limit
@@ -33,7 +35,7 @@ from ..policy.rank import PROFILES, Asking, Candidate, Profile, calibrated, rank
 from ..policy.relevance import MEMORIES, Evidence, Text, evidence
 from ..policy.select import Left, chosen, drop_worst, gate, renewed, top
 from ..policy.spread import Edge, Node, Reached, edges_of, spread
-from ..policy.words import MEMORY_FIELDS, Query, held, pooled, rarity
+from ..policy.words import MEMORY_FIELDS, Query, held, rarity
 from ..store import Store
 from .definitions import active_seasons
 from .parts import Parts, SpaceName, space_of
@@ -41,9 +43,9 @@ from .past import ranked_at
 from .probe import IN_LINE, Probed, asked_words, limits_of, meaning_notes, probe, weighed_query
 from .rerank import AsRanked, reranked
 
-POOL = 5
+POOL = 4
 """How many candidates are ranked for each result asked for: the ranking may reorder what was found."""
-LEAST_POOL = 60
+LEAST_POOL = 40
 WALKED = 8
 """From how many of the best candidates links are walked in our own profile."""
 FAN_OUT = 24
@@ -255,7 +257,7 @@ def _ranked(search: _Search, words: tuple[str, ...]) -> tuple[list[Hit], tuple[s
         hits = rank(candidates, search.profile, asking, told=None if unsure else 0)
         search.explained = lambda some: _ranked_again(candidates, some, search.profile, asking)
         if search.profile.renews and not asking.periods:  # who asks about a time wants what was so then
-            hits = _in_time(search, hits, probes)
+            hits = _in_time(search, hits)
     return hits, (*limits_of(probes), *meaning_notes(probes, search.parts.meaning, search.profile))
 
 
@@ -365,7 +367,7 @@ def _candidates(search: _Search, probed: Probed, asking: Asking) -> list[Candida
     return list(_linked(search, probed, candidates).values())
 
 
-_READ = 36
+_READ = 30
 """How many memories are read and ranked at least."""
 
 
@@ -498,12 +500,13 @@ def _brought_in(
     return {number: replace(each, reached=reached[number]) for number, each in found.items()}
 
 
-def _in_time(search: _Search, hits: list[Hit], probes: list[Probed]) -> list[Hit]:
-    """What is newer on the same thing before what is older."""
+def _in_time(search: _Search, hits: list[Hit]) -> list[Hit]:
+    """What is newer on the same thing before what is older. How telling a word is, the hits themselves say."""
     bags = {hit.memory.uid: frozenset(search.said[hit.memory.uid].split()) for hit in hits[:_RENEWED]}
-    words = {word for bag in bags.values() for word in bag}
-    statistics = pooled(each.store.statistics(words, corpus=Corpus.MEMORY) for each in probes)
-    return renewed(hits, bags, {word: rarity(word, statistics) for word in words}, reach=_RENEWED)
+    holding = Counter(word for bag in bags.values() for word in bag)
+    among = WordStatistics(texts=len(bags), words=holding.total(), holding=holding)
+    rarities = {count: rarity(word, among) for word, count in holding.items()}
+    return renewed(hits, bags, {word: rarities[count] for word, count in holding.items()}, reach=_RENEWED)
 
 
 _RENEWED = 32

@@ -127,7 +127,7 @@ class Renewal:
     tags: float = 3.0
     files: float = 3.5
     correction: float = 1.0
-    least: float = 5.0
+    least: float = 5.5
     most: int = 3
     """How many newer ones are put before an older one."""
     relevance: float = 0.15
