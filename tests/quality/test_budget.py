@@ -73,7 +73,7 @@ def _cost() -> dict[str, float]:
     }
 
 
-@pytest.mark.row("J28")
+@pytest.mark.row("J28", "quality")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("half", HALVES)
 def test_recall_finds_what_it_found_before(half: str) -> None:
@@ -85,14 +85,14 @@ def test_recall_finds_what_it_found_before(half: str) -> None:
     assert abstention.wrongly <= BUDGET[half]["wrongly_empty"], f"wrongly empty rose to {abstention.wrongly:.3f}"
 
 
-@pytest.mark.row("J28")
+@pytest.mark.row("J28", "cost")
 @pytest.mark.parametrize("amount", ["tokens", "scored", "read"])
 def test_recall_costs_what_it_cost_before(amount: str) -> None:
     """Tokens returned, candidates weighed and memories read for a question stay below their bounds."""
     assert _cost()[amount] <= BUDGET["cost"][amount], f"{amount} rose to {_cost()[amount]:.1f}"
 
 
-@pytest.mark.row("J28")
+@pytest.mark.row("J28", "quality")
 @pytest.mark.parametrize("half", HALVES)
 def test_the_budget_fails_when_recall_gets_worse(half: str) -> None:
     """A ranking by words alone, which is what recall would fall back to, does not keep within the budget."""
