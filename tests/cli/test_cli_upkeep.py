@@ -89,7 +89,7 @@ def test_import_takes_an_export_over(stocked: Cli, tmp_path: Path) -> None:
     assert stocked.ok("import", str(path), *other).out.startswith("Imported: 2 new, ")
     told = stocked.ok("import", str(path), "--json", *other).json
     assert set(told) == {
-        *("added", "updated", "unchanged", "duplicates", "links", "signed", "dropped", "dry_run"),
+        *("added", "updated", "unchanged", "duplicates", "links", "definitions", "signed", "dropped", "dry_run"),
     }
     assert (told["unchanged"], told["added"], told["signed"], told["dry_run"]) == (2, 0, True, False)
 

@@ -572,3 +572,24 @@ def test_an_export_that_cannot_be_written_is_a_bad_file(tmp_path: Path, lines: L
         memory.export_file(tmp_path / place if place else "")
     assert isinstance(caught.value, BadFile)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["home", "project"]
+
+
+def test_aliases_and_seasons_travel_with_a_signed_export(tmp_path: Path, clock: FixedClock) -> None:
+    """Doing it again changes nothing; a file that this home did not sign steers nothing."""
+    with opened(tmp_path, clock=clock) as memory:
+        memory.define_alias("gw", "gateway")
+        memory.season("release", on=True)
+        exported_lines = [line.encode() for line in memory.export_lines()]
+    with opened(tmp_path, clock=clock, store="memory:") as memory:
+        assert memory.import_lines(exported_lines).definitions == 2
+        assert memory.import_lines(exported_lines).definitions == 0
+        memory.remember("The gateway answers on port 9000")
+        assert said_of(memory, "gw port") == ["The gateway answers on port 9000"]
+    with opened(tmp_path, home="elsewhere", clock=clock) as memory:
+        done = memory.import_lines(exported_lines)
+        assert (done.definitions, done.dropped) == (0, 2)
+        assert not memory.aliases()
+
+
+def said_of(memory: Recollect, question: str) -> list[str]:
+    return [hit.memory.content for hit in memory.recall(question)]

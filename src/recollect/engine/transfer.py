@@ -19,6 +19,8 @@ from ..model import (
     Change,
     Condition,
     Connect,
+    Define,
+    Definition,
     Feedback,
     Link,
     Memory,
@@ -49,9 +51,10 @@ class Imported:
     unchanged: int = 0
     duplicates: int = 0
     links: int = 0
+    definitions: int = 0
     signed: bool = False
     dropped: int = 0
-    """Versions and verdicts that an unsigned file claimed; they are not taken."""
+    """Versions, verdicts and definitions that an unsigned file claimed; they are not taken."""
 
 
 def export_lines(parts: Parts, space: SpaceName, *, key: bytes, progress: Progress) -> Iterator[str]:
@@ -63,7 +66,7 @@ def export_lines(parts: Parts, space: SpaceName, *, key: bytes, progress: Progre
 
 def _records(store: Store, space: SpaceName, progress: Progress) -> Iterator[Record]:
     links = store.links(kinds=BETWEEN_MEMORIES, hidden=True)
-    counts = {name: count for name, count in store.totals().items() if name != "audit"}
+    counts = {name: count for name, count in store.totals().items() if name not in ("audit", "passage")}
     total = counts["memory"]
     yield Header(space=space, counts=counts)
     uids: dict[MemoryId, Uid] = {}
@@ -86,6 +89,7 @@ def _records(store: Store, space: SpaceName, progress: Progress) -> Iterator[Rec
             updated_at=link.updated_at,
         )
     yield from store.feedback()
+    yield from store.definitions()
     head = store.audit_head()
     yield HeadRecord(seq=head.seq, hash=head.hash, signed=True)
 
@@ -117,6 +121,7 @@ class _Bundle:
         self.versions: dict[Uid, list[Version]] = {}
         self.feedback: dict[Uid, list[Feedback]] = {}
         self.links: list[LinkRecord] = []
+        self.definitions: list[Definition] = []
         self.signed = False
         counts: dict[str, int] = {}
         for record in read_lines(lines, key=key, name=name):
@@ -133,6 +138,8 @@ class _Bundle:
                     self.feedback.setdefault(record.uid, []).append(record)
                 case LinkRecord():
                     self.links.append(record)
+                case Definition():
+                    self.definitions.append(record)
                 case HeadRecord():
                     pass
         held = {
@@ -140,6 +147,7 @@ class _Bundle:
             "version": sum(map(len, self.versions.values())),
             "link": len(self.links),
             "feedback": sum(map(len, self.feedback.values())),
+            "definition": len(self.definitions),
         }
         for sort, number in held.items():
             if counts.get(sort, number) != number:
@@ -170,6 +178,7 @@ def import_lines(
         progress(done, len(wanted))
     taken.flush()
     taken.connect()
+    taken.define()
     return replace(taken.tally, signed=bundle.signed)
 
 
@@ -259,6 +268,16 @@ class _Import:
                 self._count("links")
                 changes += [Connect(link=link)] if link else []
         self._apply(changes)
+
+    def define(self) -> None:
+        """Take over aliases and seasons, from a file that is taken at its word: they steer what is recalled."""
+        if not self._own:
+            self._count("dropped", len(self._bundle.definitions))
+            return
+        there = {(each.sort, each.name): each.value for each in self._store.definitions()}
+        wanted = [each for each in self._bundle.definitions if there.get((each.sort, each.name)) != each.value]
+        self._count("definitions", len(wanted))
+        self._apply([Define(sort=each.sort, name=each.name, value=each.value) for each in wanted])
 
     def _will_be_there(self, uid: Uid) -> bool:
         return uid in self._coming or self._store.by_uid(uid) is not None

@@ -5,6 +5,7 @@
     {"record": "version", "memory": {…}, "recorded_from": "…", "recorded_to": "…"}
     {"record": "link", "from": "<uid>", "kind": "relates-to", "to": "<uid>", "weight": 0.5, …}
     {"record": "feedback", "uid": "…", "helpful": true, …}
+    {"record": "definition", "sort": "alias", "name": "db", "value": ["database"], …}
     {"record": "audit_head", "seq": 12, "hash": "b2:…", "signature": {"key": "…", "mac": "…"}}
 
 The signature covers every byte before its line and the head itself. Whoever has the home's key can tell that nothing
@@ -24,7 +25,7 @@ from typing import Any, TypeAlias
 
 from ..codec import canonical, decode, encode, to_iso
 from ..errors import BadFile, InvalidInput
-from ..model import BETWEEN_MEMORIES, Feedback, Json, LinkKind, Memory, Uid, Version
+from ..model import BETWEEN_MEMORIES, Definition, Feedback, Json, LinkKind, Memory, Uid, Version
 from ..policy.admit import check_text, check_uid, share
 
 FORMAT = "recollect"
@@ -62,7 +63,7 @@ class HeadRecord:
     signed: bool
 
 
-Record: TypeAlias = Header | Memory | Version | LinkRecord | Feedback | HeadRecord
+Record: TypeAlias = Header | Memory | Version | LinkRecord | Feedback | Definition | HeadRecord
 
 
 def write_lines(records: Iterable[Record], *, key: bytes) -> Iterator[str]:
@@ -126,7 +127,7 @@ def _to_json(record: Record) -> dict[str, Json]:
             }
         case HeadRecord():
             return {"record": "audit_head", "seq": record.seq, "hash": record.hash}
-        case Memory() | Version() | Feedback():
+        case Memory() | Version() | Feedback() | Definition():
             state = encode(record, complete=True)
             assert isinstance(state, dict)
             return {"record": type(record).__name__.lower(), **state}
@@ -175,9 +176,23 @@ def _from_json(data: dict[str, Any], seal: hmac.HMAC) -> Record:
             return decode(Feedback, data)
         case "link":
             return _link(data)
+        case "definition":
+            return _definition(data)
         case "audit_head":
             return _head(data, seal)
     raise InvalidInput("record", f"{kind!r} is not a kind of record")
+
+
+def _definition(data: dict[str, Any]) -> Definition:
+    record = decode(Definition, data)
+    for field, text in (("sort", record.sort), ("name", record.name)):
+        check_text(field, text, _NAME_LIMIT)
+    if record.value is None:
+        raise InvalidInput("value", "a definition needs one")
+    return record
+
+
+_NAME_LIMIT = 1_000
 
 
 def _head(data: dict[str, Any], seal: hmac.HMAC) -> HeadRecord:
