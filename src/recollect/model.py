@@ -339,10 +339,21 @@ class Passage:
     payload: Json = None
 
     @property
+    def day(self) -> str:
+        """The day it is from, as people say it: "8 May 2023"; "" where it has none."""
+        return f"{self.at.day} {_MONTHS[self.at.month - 1]} {self.at.year}" if self.at else ""
+
+    @property
     def reading(self) -> str:
         """The passage as it is read: when, who, what."""
-        when = f"{self.at.day} {self.at:%B %Y} " if self.at else ""
+        when = f"{self.day} " if self.at else ""
         return f"{when}{self.label}: {self.text}" if self.label else f"{when}{self.text}"
+
+
+_MONTHS = (  # not those of the machine's language: what is indexed under them must not depend on it
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ def passage_fields(passage: Passage) -> tuple[str, str, str, str]:
     return (
         stems_of(passage.text),
         stems_of(passage.label),
-        stems_of(f"{passage.at.day} {passage.at:%B %Y}") if passage.at else "",
+        stems_of(passage.day),
         stems_of(passage.document),
     )
 

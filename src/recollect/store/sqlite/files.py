@@ -19,6 +19,7 @@ from .connect import Connections, translated
 from .lock import Turnstile
 from .rows import first_row
 from .schema import APPLICATION_ID, MIGRATIONS, migrate, pending, verify_shape, version_of
+from .side_file import discard_side_files
 from .vectors import begin_epoch
 
 CHECKED_AT_OPEN = 4_000_000
@@ -244,6 +245,8 @@ def set_aside(path: Path) -> Path:
     for ending in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
             os.rename(f"{path}{ending}", f"{aside}{ending}")
+    # What lies beside it was made from it, and does not fit whatever takes its place.
+    discard_side_files(path)
     return aside
 
 

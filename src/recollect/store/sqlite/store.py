@@ -420,6 +420,7 @@ class SqliteStore:
     def rebuild(self) -> None:
         with self._connections.writing() as connection:
             rebuild_derived(connection)
+        self._vectors.discard()
 
     def backup(self, path: Path) -> None:
         with self._connections.reading() as connection:
