@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import Literal
-from xml.sax.saxutils import escape, quoteattr
 
 from ..codec import encode
 from ..errors import InvalidInput
@@ -154,7 +154,9 @@ def _graphml(drawn: Graph) -> Iterator[str]:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("\ufffd", text))
+    # A line break in an attribute would be read back as a space.
+    spelled = escape(_NOT_XML.sub("\ufffd", text)).translate({9: "&#9;", 10: "&#10;", 13: "&#13;"})
+    return f'"{spelled}"'
 
 
 def _data(held: dict[str, str | None]) -> str:
