@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from recollect import Anchor, Hit, Kind, Memory, Origin, Recollect, Status
+from recollect import Anchor, Hit, Kind, Memory, Origin, Recollect, Settings, Status
 from recollect.model import Uid, WordStatistics
 from recollect.policy.kinds import KINDS
 from recollect.policy.moments import Period
@@ -404,8 +404,10 @@ def test_praxis_multiplies_words_by_metadata() -> None:
 @pytest.mark.row("P9", "limits")
 def test_praxis_has_the_limits_of_its_design() -> None:
     """Fifteen go on, the worst three in ten are dropped, two of a session, five are given, five pinned beside them."""
-    praxis = PROFILES["praxis"]
-    assert (praxis.top, praxis.dropped, praxis.per_source, praxis.most, praxis.pinned) == (15, 0.3, 2, 5, 5)
+    praxis, limits = PROFILES["praxis"], Settings().recall
+    assert (praxis.top, praxis.per_source, praxis.injects, praxis.dropped) == (True, True, True, 0.3)
+    assert (limits.top_k, limits.per_source, limits.inject, limits.pinned) == (15, 2, 5, 5)
+    assert (limits.candidates, limits.deadline_ms) == (500, 200)
 
 
 @given(st.integers(0, 10**9))

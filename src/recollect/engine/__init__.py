@@ -308,10 +308,15 @@ class Recollect:
         another ranking than the settings do, `gate=False` returns even what is hardly relevant, and `as_of` answers
         from what was remembered at a moment.
         """
-        wish = self._wish(
-            kinds, tags, files, limit=limit, session=session, task=task, space=space, profile=profile, gate=gate
+        wish = replace(
+            self._wish(kinds, tags, files, near, space),
+            limit=limit,
+            session=session,
+            task=task,
+            profile=profile,
+            gate=gate,
         )
-        return recall.recall(self._parts, query, replace(wish, files=frozenset(_texts("near", near)), as_of=as_of))
+        return recall.recall(self._parts, query, replace(wish, as_of=as_of))
 
     def why_not(
         self,
@@ -330,16 +335,31 @@ class Recollect:
         gate: bool | None = None,
     ) -> Absence:
         """At which step `recall` of the same question leaves a memory out, and by how much."""
-        wish = self._wish(
-            kinds, tags, files, limit=limit, session=session, task=task, space=space, profile=profile, gate=gate
+        wish = replace(
+            self._wish(kinds, tags, files, near, space),
+            limit=limit,
+            session=session,
+            task=task,
+            profile=profile,
+            gate=gate,
         )
-        return recall.why_not(self._parts, query, ref, replace(wish, files=frozenset(_texts("near", near))))
+        return recall.why_not(self._parts, query, ref, wish)
 
-    def _wish(self, kinds: Iterable[Kind | str], tags: Iterable[str], files: Iterable[str], **given: object) -> Wish:
+    def _wish(
+        self,
+        kinds: Iterable[Kind | str],
+        tags: Iterable[str],
+        files: Iterable[str],
+        near: Iterable[str],
+        space: SpaceName | None,
+    ) -> Wish:
+        """What narrows and favours, checked."""
         named = clean_tags(_texts("tags", tags), self._parts.limits)
-        space = given.pop("space")
-        chosen = None if space is None else _space_name(str(space))
-        return Wish(where=_narrowed(kinds, named, files), space=chosen, **given)  # type: ignore[arg-type]
+        return Wish(
+            where=_narrowed(kinds, named, files),
+            files=frozenset(_texts("near", near)),
+            space=None if space is None else _space_name(space),
+        )
 
     def search(
         self,

@@ -45,7 +45,7 @@ class Coverage:
 class Meaning:
     """The embedder of one open memory, opened when it is first needed.
 
-    `openers` open models by the name under which vectors know them, the wanted one by "".
+    `wanted` opens the model that the settings name, `others` one that made vectors before, by its name in them.
     """
 
     def __init__(self, wanted: Callable[[], Embedder] | None, others: Callable[[str], Embedder | None]) -> None:

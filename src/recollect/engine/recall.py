@@ -29,7 +29,7 @@ from ..model import (
     Where,
     WordStatistics,
 )
-from ..policy.moments import periods
+from ..policy.moments import Period, periods
 from ..policy.query import holds, parse_limit
 from ..policy.rank import PROFILES, Asking, Candidate, Profile, calibrated, rank
 from ..policy.relevance import MEMORIES, Evidence, Text, evidence
@@ -108,7 +108,7 @@ class _Search:
         wanted = parse_limit(settings.limit if self.wish.limit is None else self.wish.limit, most=1_000)
         if self.profile.name == "cascade":
             return min(wanted, self.parts.settings.cascade.results)
-        return wanted if self.profile.most is None else min(wanted, settings.inject)
+        return min(wanted, settings.inject) if self.profile.injects else wanted
 
     @property
     def spaces(self) -> tuple[SpaceName, ...]:
@@ -131,6 +131,11 @@ class _Search:
             self.trouble.append(told)
 
     @cached_property
+    def periods(self) -> tuple[Period, ...]:
+        """The times that the question names."""
+        return periods(self.text, self.wish.as_of or self.now)
+
+    @cached_property
     def seasons(self) -> frozenset[str]:
         """The seasons that are on, in any of the spaces."""
         moment = self.wish.as_of or self.now
@@ -145,7 +150,7 @@ class _Search:
     def late(self) -> bool:
         """Whether a profile with a hard time cut has used its time up."""
         deadline = self.parts.settings.recall.deadline_ms / 1_000
-        return self.profile.pinned > 0 and monotonic() - self.started > deadline
+        return self.profile.injects and monotonic() - self.started > deadline
 
 
 def recall(parts: Parts, query: object, wish: Wish) -> Recall:
@@ -165,7 +170,7 @@ def recall(parts: Parts, query: object, wish: Wish) -> Recall:
         search = replace(search, thorough=True, left=Left())
         ranked, remarks = reranked(parts.reranker, search.text, _ranked(search, words)[0])
         hits = _explained(search, _selected(search, ranked))
-    beside = search.profile.pinned > 0 and wish.as_of is None
+    beside = search.profile.injects and wish.as_of is None
     found = Recall(
         query=search.text,
         hits=tuple(hits),
@@ -226,7 +231,7 @@ def _begun(parts: Parts, query: object, wish: Wish) -> _Search:
 def _words(search: _Search) -> tuple[str, ...]:
     """The words to look for: those that say what the question is about, not those that say when."""
     about = search.text
-    for each in periods(search.text, search.wish.as_of or search.now):
+    for each in search.periods:
         about = about.replace(each.phrase, " ")
     return asked_words(about) or asked_words(search.text)
 
@@ -249,7 +254,7 @@ def _ranked(search: _Search, words: tuple[str, ...]) -> tuple[list[Hit], tuple[s
             now=search.now,
             query=query,
             files=search.wish.files,
-            periods=periods(search.text, search.now),
+            periods=search.periods,
             settings=_numbers(search.parts),
         )
         candidates = [found for each in probes for found in _candidates(search, each, asking)]
@@ -520,11 +525,11 @@ def _selected(search: _Search, ranked: list[Hit]) -> list[Hit]:
     hits = ranked
     if search.gated:
         hits = gate(hits, search.parts.settings.recall.gate, left, exempt=search.worded)
-    if profile.top is not None:
+    if profile.top:
         hits = top(hits, search.parts.settings.recall.top_k, left, step="top")
     hits = drop_worst(hits, profile.dropped, left) if profile.dropped else hits
     settings = search.parts.settings.recall
-    per_source = None if profile.per_source is None else settings.per_source
+    per_source = settings.per_source if profile.per_source else None
     return chosen(hits, search.wanted, left, per_source=per_source, said=search.said if profile.gated else None)
 
 

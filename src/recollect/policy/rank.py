@@ -282,7 +282,7 @@ DEFAULT_FACTORS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """A named way to find and rank. Its limits are those of its document; the settings may move them."""
+    """A named way to find and rank. How many the steps let through, the settings say."""
 
     name: str
     meaning: str
@@ -301,16 +301,14 @@ class Profile:
     """Whether what is not relevant enough is left out."""
     renews: bool = False
     """Whether a newer memory on the same thing comes before an older one."""
-    top: int | None = None
-    """How many of the best go on to the final selection."""
+    top: bool = False
+    """Whether only the best go on to the final selection (`recall.top_k`)."""
     dropped: float = 0.0
     """Which share of those, the worst, is dropped."""
-    per_source: int | None = None
-    """How many may come from one session."""
-    most: int | None = None
-    """How many are given at most, whatever was asked for."""
-    pinned: int = 0
-    """How many pinned memories are given beside the results."""
+    per_source: bool = False
+    """Whether only some may come from one session (`recall.per_source`)."""
+    injects: bool = False
+    """Whether results are for a prompt: `recall.inject` at most, pinned ones beside them, and a hard time cut."""
 
 
 PROFILES: dict[str, Profile] = {
@@ -325,7 +323,7 @@ PROFILES: dict[str, Profile] = {
             walks=True,
             gated=True,
             renews=True,
-            per_source=2,
+            per_source=True,
         ),
         Profile(
             name="koshi",
@@ -346,11 +344,10 @@ PROFILES: dict[str, Profile] = {
             factors=PRAXIS_FACTORS,
             vectors=False,
             varied=True,
-            top=15,
+            top=True,
             dropped=0.3,
-            per_source=2,
-            most=5,
-            pinned=5,
+            per_source=True,
+            injects=True,
         ),
         Profile(
             name="brain",

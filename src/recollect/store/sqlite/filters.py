@@ -28,7 +28,7 @@ def where_sql(where: Where) -> tuple[str, list[Value]]:
     return " AND ".join(clauses), values
 
 
-PASSAGE_FIELDS = ("document", "label", "at", "position")
+PASSAGE_FILTERS = ("document", "label", "at", "position")
 """What passages can be filtered by."""
 
 
@@ -36,9 +36,9 @@ def passage_where_sql(corpus: Corpus, where: Where) -> tuple[str, list[Value]]:
     """The conditions as an expression over `passages m`, of one corpus, and the values to bind to it."""
     clauses, values = ["m.corpus = ?"], [_bound(corpus.value)]
     for condition in where:
-        column = next((f"m.{name}" for name in PASSAGE_FIELDS if name == condition.field), None)
+        column = next((f"m.{name}" for name in PASSAGE_FILTERS if name == condition.field), None)
         if column is None:
-            raise InvalidFilter(condition.field, f"passages are filtered by {', '.join(PASSAGE_FIELDS)}")
+            raise InvalidFilter(condition.field, f"passages are filtered by {', '.join(PASSAGE_FILTERS)}")
         clause, bound = _compared(column, condition)
         clauses.append(clause)
         values += bound

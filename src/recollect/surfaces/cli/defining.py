@@ -163,14 +163,17 @@ def _by(each: Seasonal) -> str:
     return f"rule: {each.rule}" if each.rule else "nobody: `recollect season on` or `define` says when it is"
 
 
-@season.command("on")
-@click.argument("name")
-@click.option(
+_until = click.option(
     "--until",
     metavar="DATE",
     callback=moment,
     help="When that ends: a day (its end), or a time such as 2026-03-14T18:00.",
 )
+
+
+@season.command("on")
+@click.argument("name")
+@_until
 @command_options
 def season_on(terminal: Terminal, name: str, until: datetime | None) -> None:
     """Recall the memories of a season from now on, whatever its rule says.
@@ -186,12 +189,7 @@ def season_on(terminal: Terminal, name: str, until: datetime | None) -> None:
 
 @season.command("off")
 @click.argument("name")
-@click.option(
-    "--until",
-    metavar="DATE",
-    callback=moment,
-    help="When that ends: a day (its end), or a time such as 2026-03-14T18:00.",
-)
+@_until
 @command_options
 def season_off(terminal: Terminal, name: str, until: datetime | None) -> None:
     """Do not recall the memories of a season, whatever its rule says.
