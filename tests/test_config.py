@@ -43,7 +43,9 @@ def another(setting: Declared) -> object:
         case int():
             return setting.default + 1
         case float():
-            return setting.default / 2
+            return max(setting.default / 2, setting.least)
+        case None if setting.kind in ("int", "float"):
+            return 40 if setting.kind == "int" else 40.5
     return TEXTS[setting.key]
 
 

@@ -22,8 +22,14 @@ if TYPE_CHECKING:
     from .config import Settings as Settings
     from .embed import Embedder as Embedder
     from .engine import Recollect as Recollect
+    from .engine.acting import Triggered as Triggered
+    from .engine.conflicts import Conflict as Conflict
     from .engine.maintain import Overview as Overview
+    from .engine.plans import Carried as Carried
+    from .engine.promotion import Promoted as Promoted
     from .engine.rerank import Reranker as Reranker
+    from .engine.review import Inbox as Inbox
+    from .engine.tending import Tended as Tended
     from .engine.transfer import Imported as Imported
     from .engine.write import Remembered as Remembered
     from .errors import BadFile as BadFile
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
     from .errors import StoreReadOnly as StoreReadOnly
     from .errors import StoreTooNew as StoreTooNew
     from .errors import TooLarge as TooLarge
+    from .errors import TooMuchLost as TooMuchLost
     from .errors import Unsupported as Unsupported
     from .model import Absence as Absence
     from .model import Anchor as Anchor
@@ -55,6 +62,7 @@ if TYPE_CHECKING:
     from .model import Draft as Draft
     from .model import Excerpt as Excerpt
     from .model import Excerpts as Excerpts
+    from .model import Finding as Finding
     from .model import Hit as Hit
     from .model import Kind as Kind
     from .model import Link as Link
@@ -62,6 +70,7 @@ if TYPE_CHECKING:
     from .model import Memory as Memory
     from .model import Origin as Origin
     from .model import Passage as Passage
+    from .model import Plan as Plan
     from .model import Procedure as Procedure
     from .model import Provenance as Provenance
     from .model import Recall as Recall
@@ -71,27 +80,36 @@ if TYPE_CHECKING:
     from .model import Version as Version
     from .model import Why as Why
     from .opening import open as open
+    from .policy.garden import Described as Described
 
 _HOMES = {
     "config": ("Settings",),
     "engine": ("Recollect",),
     "aio": ("AsyncRecollect",),
     "embed": ("Embedder",),
+    "engine.acting": ("Triggered",),
+    "engine.conflicts": ("Conflict",),
     "engine.maintain": ("Overview",),
+    "engine.plans": ("Carried",),
+    "engine.promotion": ("Promoted",),
     "engine.rerank": ("Reranker",),
+    "engine.review": ("Inbox",),
+    "engine.tending": ("Tended",),
     "engine.transfer": ("Imported",),
     "engine.write": ("Remembered",),
     "errors": (
         *("BadFile", "ConfigError", "DuplicateMemory", "EmbedderUnavailable", "InvalidFilter", "InvalidInput"),
         *("InvalidText", "KeyReused", "MemoryOff", "NotFound", "ProjectError", "RecollectError", "Refused"),
         *("StaleVersion", "StoreBusy", "StoreDamaged", "StoreError", "StoreFull", "StoreInUse", "StoreReadOnly"),
-        *("StoreTooNew", "TooLarge", "Unsupported"),
+        *("StoreTooNew", "TooLarge", "TooMuchLost", "Unsupported"),
     ),
     "model": (
-        *("Absence", "Anchor", "Corpus", "Draft", "Excerpt", "Excerpts", "Hit", "Kind", "Link", "LinkKind", "Memory"),
-        *("Origin", "Passage", "Procedure", "Provenance", "Recall", "Scope", "Source", "Status", "Version", "Why"),
+        *("Absence", "Anchor", "Corpus", "Draft", "Excerpt", "Excerpts", "Finding", "Hit", "Kind", "Link", "LinkKind"),
+        *("Memory", "Origin", "Passage", "Plan", "Procedure", "Provenance", "Recall", "Scope", "Source", "Status"),
+        *("Version", "Why"),
     ),
     "opening": ("open",),
+    "policy.garden": ("Described",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -35,6 +35,14 @@ def _setting(default: _T, meaning: str, *, least: float = 0, most: float = _LARG
     return field(default=default, metadata={"meaning": meaning, "least": least, "most": most, "unit": unit})
 
 
+def _days(kind: str) -> float | None:
+    return _setting(None, f"The half-life of {kind}.", least=0.01, most=36_500, unit="days")
+
+
+def _ttl(kind: str) -> int | None:
+    return _setting(None, f"The TTL of {kind}.", most=36_500, unit="days")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All settings, a section each: `settings.write.content_limit` is the setting `write.content_limit`."""
@@ -224,6 +232,99 @@ class Settings:
         strength: int = _setting(1, "How much strength a memory gains when it was helpful.", most=1_000)
 
     feedback: Feedback = Feedback()
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Consolidate:
+        """What happens to a new memory that says the same as one that is there, or something else of the same."""
+
+        mode: Literal["auto", "ask", "off"] = _setting(
+            "auto",
+            "Whether a correction or a plainly newer memory takes the place of an older one (auto), or both are kept "
+            "and a conflict is opened (ask); off only knows memories of the very same words.",
+        )
+        settled_hours: float = _setting(
+            24.0,
+            "How long a memory must have stood for another value to be a change of it; before that, it is a conflict.",
+            most=87_600,
+            unit="hours",
+        )
+        neighbours: int = _setting(
+            8, "With how many of the closest memories a new one is compared.", least=1, most=100, unit="memories"
+        )
+        batch_limit: int = _setting(
+            100, "Of more than this, written in one call, none is compared; the garden does so later.", unit="memories"
+        )
+
+    consolidate: Consolidate = Consolidate()
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class HalfLife:
+        """In how many days the confidence of each kind of memory fades to 1/e. When not set, the kind table."""
+
+        fact: float | None = _days("facts")
+        preference: float | None = _days("preferences")
+        procedure: float | None = _days("procedures")
+        correction: float | None = _days("corrections")
+        negative: float | None = _days("negative memories")
+        decision: float | None = _days("decisions")
+        architecture: float | None = _days("architecture")
+        pattern: float | None = _days("patterns")
+        warning: float | None = _days("warnings")
+        discovery: float | None = _days("discoveries")
+        error: float | None = _days("errors")
+        file_change: float | None = _days("file changes")
+        task_progress: float | None = _days("task progress")
+        summary: float | None = _days("summaries")
+        reasoning: float | None = _days("reasoning")
+        tool_output: float | None = _days("tool output")
+
+    halflife: HalfLife = HalfLife()
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Ttl:
+        """After how many days extracted or inferred memories are archived; 0 is never. When not set, the kind table."""
+
+        fact: int | None = _ttl("facts")
+        preference: int | None = _ttl("preferences")
+        procedure: int | None = _ttl("procedures")
+        correction: int | None = _ttl("corrections")
+        negative: int | None = _ttl("negative memories")
+        decision: int | None = _ttl("decisions")
+        architecture: int | None = _ttl("architecture")
+        pattern: int | None = _ttl("patterns")
+        warning: int | None = _ttl("warnings")
+        discovery: int | None = _ttl("discoveries")
+        error: int | None = _ttl("errors")
+        file_change: int | None = _ttl("file changes")
+        task_progress: int | None = _ttl("task progress")
+        summary: int | None = _ttl("summaries")
+        reasoning: int | None = _ttl("reasoning")
+        tool_output: int | None = _ttl("tool output")
+
+    ttl: Ttl = Ttl()
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Garden:
+        """Tending the whole of a memory: merging, resolving, checking, pruning."""
+
+        confirm: bool = _setting(True, "Whether steps by which memories leave recall wait for somebody to agree.")
+        loss_limit: float = _setting(
+            0.1, "What share of the live memories a plan may retire; one that would retire more is stopped.", most=1
+        )
+        similarity: float = _setting(
+            0.95, "How close in meaning two memories must be to be looked at for merging.", least=0.5, most=1
+        )
+        weak_confidence: float = _setting(
+            0.05, "Below this confidence, a memory that nothing ever strengthened is proposed for the archive.", most=1
+        )
+        stale_days: float = _setting(
+            90.0,
+            "After how long without being made, changed, vouched for or used a memory counts as stale.",
+            most=36_500,
+            unit="days",
+        )
+
+    garden: Garden = Garden()
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Promotion:
@@ -540,6 +641,7 @@ def parse_value(key: str, text: str, *, where: str = "as given") -> object:
 
 
 def _kind(annotation: object) -> Literal["bool", "int", "float", "str"]:
+    annotation = next((each for each in get_args(annotation) if each in (int, float)), annotation)
     if annotation is bool:
         return "bool"
     if annotation is int:

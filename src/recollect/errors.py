@@ -9,6 +9,7 @@
     ├── NotFound                no such memory, link, version or project
     ├── Refused                 understood, and not done
     │   ├── MemoryOff           memory is switched off here
+    │   ├── TooMuchLost         a plan would retire more memories than one may
     │   ├── StaleVersion        somebody else changed it since you read it
     │   ├── KeyReused           an idempotency key came back with a different request
     │   └── DuplicateMemory     another live memory already says exactly this
@@ -97,6 +98,20 @@ class MemoryOff(Refused):
     def __init__(self, where: str) -> None:
         super().__init__(f"memory is switched off {where}")
         self.where = where
+
+
+class TooMuchLost(Refused):
+    """A plan would retire more memories than one plan may."""
+
+    hint = "Look at it with `recollect garden show`; refuse steps of it, or allow more with --allow-loss."
+
+    def __init__(self, plan: int, retires: int, live: int, limit: float) -> None:
+        super().__init__(
+            f"plan {plan} would retire {retires:,} of {live:,} live memories, more than the {limit:.0%} allowed"
+        )
+        self.plan = plan
+        self.retires = retires
+        self.live = live
 
 
 class StaleVersion(Refused):

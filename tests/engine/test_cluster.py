@@ -7,12 +7,19 @@ import sys
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from recollect import Draft, InvalidInput, Recollect, Refused, Scope
-from recollect.engine import cluster
+from recollect.engine import cluster, grouping
 from recollect.testing import FixedClock, temp_recollect
+
+Units: TypeAlias = NDArray[np.float32]
 
 WORK = Path(__file__).parent.parent / "quality" / "dev" / "work.jsonl"
 
@@ -49,6 +56,13 @@ ALONE = ("Marek works from Kraków", "The office plant is called Gerald", "Lunch
 def without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """The way that everybody has."""
     monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
+
+
+@pytest.fixture
+def hdbscan(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The other way, where it is installed."""
+    monkeypatch.delitem(sys.modules, "sklearn.cluster")
+    return pytest.importorskip("sklearn.cluster").HDBSCAN
 
 
 @pytest.fixture
@@ -187,25 +201,69 @@ def test_more_memories_than_can_all_be_compared_join_what_the_newest_made(
     stocked: Recollect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the nearest centre, if they are near enough."""
-    stocked.remember("Deploys go out from main on Wednesdays: always")
-    days = ("Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
-    stocked.remember_many([f"Deploys go out from main on {day}, always" for day in days])
-    monkeypatch.setattr(cluster, "MOST", len(days))
+    stocked.remember_many([f"The deploy number {number} went out from main" for number in range(230, 200, -1)])
+    monkeypatch.setattr(cluster, "MOST", 20)
     [found] = stocked.cluster()
-    older = {each.content for each in stocked.members(found.id)[: -len(days)]}
-    assert "Deploys go out from main on Wednesdays: always" in older
-    assert not older & {*ALONE, *TOPICS["invoice"], *TOPICS["database"]}
+    older = {each.content for each in stocked.members(found.id)[:-20]}
+    assert older
+    assert all("deploy number" in text for text in older)
 
 
-def test_hdbscan_finds_them_where_it_is_installed(stocked: Recollect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The extra changes how they are found, and not what they are."""
-    monkeypatch.delitem(sys.modules, "sklearn.cluster")
-    pytest.importorskip("sklearn")
+@pytest.mark.usefixtures("hdbscan")
+@pytest.mark.parametrize("plain", [grouping.PLAIN, 0], ids=["few", "many"])
+def test_hdbscan_finds_them_where_it_is_installed(
+    stocked: Recollect, monkeypatch: pytest.MonkeyPatch, plain: int
+) -> None:
+    """The extra changes how they are found, and not what they are; nor does it matter how many there are."""
+    monkeypatch.setattr(grouping, "PLAIN", plain)
     assert stocked.cluster()
     assert all(len({topic(text) for text in texts} - {""}) == 1 for texts in contents(stocked))
     first = contents(stocked)
     stocked.cluster()
     assert contents(stocked) == first
+
+
+@pytest.mark.usefixtures("hdbscan")
+@pytest.mark.parametrize("plain", [grouping.PLAIN, 0], ids=["few", "many"])
+def test_hdbscan_leaves_a_single_group_to_the_way_without_it(
+    memory: Recollect, monkeypatch: pytest.MonkeyPatch, plain: int
+) -> None:
+    """It sees no group where there is nothing that it is apart from."""
+    monkeypatch.setattr(grouping, "PLAIN", plain)
+    memory.remember_many([f"Deploys go out from main on {day}, always" for day in ("Tuesdays", "Fridays", "Sundays")])
+    assert [each.size for each in memory.cluster()] == [3]
+
+
+def test_a_plan_is_what_would_be_written_and_writes_nothing(stocked: Recollect) -> None:
+    """Labels and members, the largest group first; afterwards it is there as planned."""
+    store, before = stocked._parts.project(), stocked.audit(limit=None)
+    stocked.embed_pending()
+    planned = cluster.planned_groups(store, "static-1", least=3)
+    assert planned
+    assert stocked.clusters() == ()
+    assert stocked.audit(limit=None) == before
+    written = [(each.label, tuple(found.id for found in stocked.members(each.id))) for each in stocked.cluster()]
+    assert list(planned) == written
+    assert cluster.planned_groups(store, "static-1", least=3) == planned
+    assert cluster.planned_groups(store, "another model", least=3) == ()
+    with pytest.raises(InvalidInput, match="least"):
+        cluster.planned_groups(store, "static-1", least=1)
+
+
+@pytest.mark.parametrize("page", [1, 7, 1_000])
+def test_it_does_not_matter_how_much_is_read_at_once(
+    stocked: Recollect, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    """Labels and centres are the same for one group at a time as for all of them."""
+    found = stocked.cluster()
+    centres = cluster.centroids(stocked._parts.project(), "static-1")
+    monkeypatch.setattr(cluster, "_PAGE", page)
+    assert stocked.cluster() == found
+    again = cluster.centroids(stocked._parts.project(), "static-1")
+    assert again.keys() == centres.keys() == {each.id for each in found}
+    for number, (centre, reach) in centres.items():
+        assert again[number][0] == pytest.approx(centre, abs=1e-6)
+        assert again[number][1] == pytest.approx(reach, abs=1e-6)
 
 
 def test_what_cannot_be_clustered_is_refused(memory: Recollect) -> None:
@@ -259,3 +317,110 @@ def test_a_centre_is_the_mean_of_what_its_members_mean_now(stocked: Recollect) -
     after, _ = cluster.centroids(store, model)[found.id]
     assert 0.5 < float(before @ after) < 0.9999
     assert cluster.nearest_cluster(store, model, after) == found.id
+
+
+# Grouping
+
+
+def scattered(count: int, *, seed: int, copies: int = 0) -> Units:
+    """Rows of length 1 around some middles, some closely and some loosely; the last ones are copies of others."""
+    chance = np.random.default_rng(seed)
+    middles = chance.standard_normal((max(2, count // 20), 24))
+    spreads = chance.uniform(0.2, 1.5, len(middles))
+    chosen = chance.integers(0, len(middles), count)
+    rows = middles[chosen] + spreads[chosen, None] * chance.standard_normal((count, 24))
+    if copies:
+        rows[count - copies :] = rows[chance.integers(0, max(1, (count - copies) // 4), copies)]
+    units: Units = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return units
+
+
+def tree_by_comparing_all(units: Units) -> list[tuple[float, int, int]]:
+    """A smallest tree over all rows, by Prim's way: the row that is nearest to the tree comes next."""
+    distances = np.linalg.norm(units[:, None] - units[None], axis=2)
+    edges, to = [], np.zeros(len(units), dtype=int)
+    away, outside = distances[0].copy(), np.arange(len(units)) > 0
+    while outside.any():
+        new = int(np.where(outside, away, np.inf).argmin())
+        edges.append((float(away[new]), int(to[new]), new))
+        outside[new] = False
+        closer = distances[new] < away
+        away[closer], to[closer] = distances[new][closer], new
+    return edges
+
+
+def leaves_from_the_top(units: Units, least: int) -> set[frozenset[int]]:
+    """What HDBSCAN calls leaves, from its definition: take the longest edges away until nothing large falls apart."""
+    found = set()
+    waiting = [(frozenset(range(len(units))), frozenset(range(len(units))), tree_by_comparing_all(units))]
+    while waiting:
+        group, core, edges = waiting.pop()
+        longest = max((length for length, _, _ in edges), default=0.0)
+        rest = [edge for edge in edges if edge[0] < longest]
+        large = [part for part in parts(core, rest) if len(part) >= least]
+        for part in large:
+            inner = [edge for edge in rest if edge[1] in part]
+            waiting.append((part if len(large) > 1 else group, part, inner))
+        if not large and len(group) < len(units):
+            found.add(group)
+    return found
+
+
+def parts(places: frozenset[int], edges: list[tuple[float, int, int]]) -> list[frozenset[int]]:
+    """What these edges connect."""
+    group = {place: {place} for place in places}
+    for _, one, other in edges:
+        whole = group[one] | group[other]
+        group.update(dict.fromkeys(whole, whole))
+    return [frozenset(each) for each in {id(each): each for each in group.values()}.values()]
+
+
+@given(st.integers(2, 60), st.integers(0, 40), st.integers(2, 6), st.integers(0, 2**32))
+def test_groups_from_neighbours_are_those_of_the_whole_tree(count: int, copies: int, least: int, seed: int) -> None:
+    """However few there are, and however many of them are the same."""
+    units = scattered(count, seed=seed, copies=min(copies, count - 1))
+    assert set(map(frozenset, grouping.leaves(units, least))) == leaves_from_the_top(units, least)
+
+
+@pytest.mark.parametrize("copies", [0, 200, 550])
+def test_where_neighbours_do_not_lead_out_every_row_is_looked_at(copies: int) -> None:
+    """Groups of more rows than neighbours are known have to be connected too."""
+    units = scattered(600, seed=3, copies=copies)
+    found = grouping.leaves(units, 3)
+    assert len(found) > 10
+    assert set(map(frozenset, found)) == leaves_from_the_top(units, 3)
+
+
+@pytest.mark.row("J5", "discovery")
+@pytest.mark.parametrize("least", [2, 3, 8])
+def test_many_are_grouped_as_plain_hdbscan_would(hdbscan: Any, least: int) -> None:
+    """From nearest neighbours comes the same as from comparing everything with everything."""
+    units = scattered(3_000, seed=5)
+    plain = hdbscan(min_cluster_size=least, min_samples=1, cluster_selection_method="leaf", copy=True)
+    groups: dict[int, list[int]] = {}
+    for place, number in enumerate(plain.fit_predict(units.astype(np.float64)).tolist()):
+        groups.setdefault(number, []).append(place)
+    del groups[-1]
+    assert len(groups) > 50
+    assert sorted(map(sorted, grouping.leaves(units, least))) == sorted(groups.values())
+
+
+@pytest.mark.parametrize("length", [1e-30, 1e-3, 1e15])
+def test_only_where_vectors_point_decides(length: float) -> None:
+    """Not how long they are, not even if they are too short to be squared."""
+    units = scattered(200, seed=1)
+    found = grouping.dense(units, 3)
+    assert found
+    assert grouping.dense(units * np.float32(length), 3) == found
+
+
+@given(st.integers(2, 80), st.integers(2, 6), st.integers(0, 2**32))
+def test_joined_neighbours_are_in_one_group_each(count: int, least: int, seed: int) -> None:
+    """None is smaller than asked for, and their order is not what makes them."""
+    units = scattered(count, seed=seed)
+    found = grouping.joined(units, least)
+    everyone = [place for group in found for place in group]
+    assert len(everyone) == len(set(everyone))
+    assert all(len(group) >= least for group in found)
+    turned = grouping.joined(units[::-1].copy(), least)
+    assert {frozenset(count - 1 - place for place in group) for group in turned} == set(map(frozenset, found))

@@ -768,7 +768,7 @@ def dated(memory: Recollect, clock: FixedClock, *notes: tuple[int, str]) -> None
 def test_a_question_that_names_a_time_prefers_what_is_from_then(when: str, first: str) -> None:
     """Without one, the newest on the same thing."""
     clock = FixedClock(datetime(2026, 6, 18, 12, tzinfo=UTC))
-    with in_store(clock=clock) as memory:
+    with in_store({"consolidate.mode": "off"}, clock=clock) as memory:
         dated(
             memory,
             clock,
@@ -784,7 +784,7 @@ def test_a_question_that_names_a_time_prefers_what_is_from_then(when: str, first
 def test_what_is_newer_on_the_same_thing_comes_first() -> None:
     """An answer of a year ago is history."""
     clock = FixedClock(START)
-    with in_store(clock=clock) as memory:
+    with in_store({"consolidate.mode": "ask"}, clock=clock) as memory:
         memory.remember("The API of the shop listens on port 8080", kind="fact", tags=["api"], files=["api.py"])
         clock.move(days=200)
         memory.remember("The API of the shop listens on port 9090 now", kind="fact", tags=["api"], files=["api.py"])

@@ -60,7 +60,7 @@ EVERYTHING: dict[str, Any] = {
     "message_range": (3, 8),
     "agent": "reviewer",
     "host": "editor",
-    "triggers": ["warm.*cache"],
+    "triggers": ["re:warm.*cache"],
     "procedure": Procedure(
         name="warm the cache",
         trigger="after a deploy",
@@ -90,7 +90,7 @@ def test_a_memory_holds_everything_it_was_given(memory: Recollect) -> None:
         assert getattr(stored, name) == EVERYTHING[name]
     for name in ("stage", "procedure", "payload", "valid_from", "valid_to", "session", "task", "narrative"):
         assert getattr(stored, STORED_AS.get(name, name)) == EVERYTHING[name]
-    assert (stored.tags, stored.triggers) == (("cache", "deploy"), ("warm.*cache",))
+    assert (stored.tags, stored.triggers) == (("cache", "deploy"), ("re:warm.*cache",))
     assert stored.files == ("src/cache.py", "README.md")
     assert stored.anchors[1] == Anchor(path="src/cache.py", symbol="warm", content_hash="b2:aa")
     assert stored.provenance[0].snippet == "talking about caches"
@@ -99,7 +99,7 @@ def test_a_memory_holds_everything_it_was_given(memory: Recollect) -> None:
 
 def test_every_argument_of_remember_is_tried_above() -> None:
     """So that a new one gets its case."""
-    arguments = set(inspect.signature(Recollect.remember).parameters) - {"self", "content", "key"}
+    arguments = set(inspect.signature(Recollect.remember).parameters) - {"self", "content", "key", "derived_from"}
     assert arguments == set(EVERYTHING)
 
 

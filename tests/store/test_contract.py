@@ -64,6 +64,7 @@ from recollect.model import (
     Corpus,
     Define,
     Disconnect,
+    Drop,
     Edit,
     Feedback,
     File,
@@ -73,25 +74,32 @@ from recollect.model import (
     Mark,
     Memory,
     MemoryId,
+    Notice,
     Origin,
     Passage,
+    Perform,
     Procedure,
+    Propose,
     Provenance,
     Put,
     Rate,
+    Refuse,
     Regroup,
     Reinforcement,
     Retag,
     Revise,
     Scope,
+    Sight,
     Signals,
     Source,
     Status,
+    Step,
     Tag,
     Together,
     Uid,
     Unfile,
     Version,
+    Vouch,
     Weigh,
 )
 from recollect.policy.identity import content_hash, fingerprint, state_hash
@@ -106,6 +114,9 @@ CASES = [
 pytestmark = pytest.mark.parametrize("engine", CASES)
 
 NO_SUCH_IDS = [0, -1, 999, 2**63 - 1, 2**63, 10**30, -(10**30)]
+SAID = Provenance(origin=Origin.USER_STATED, at=NOW, reason="said so")
+NOTHING = Step(sort="tidy", key="k", why="to see", changes=())
+"""A step that changes nothing."""
 
 
 @pytest.fixture
@@ -464,6 +475,7 @@ CHANGES_OF_ONE: list[Callable[[MemoryId], Change]] = [
     lambda number: Weigh(id=number, signals=Signals(score=1)),
     lambda number: Mark(id=number, status=Status.PINNED),
     lambda number: Retag(id=number, add=("x",)),
+    lambda number: Vouch(id=number, trust=0.5, provenance=SAID),
     lambda number: Rate(id=number, helpful=True, signals=Signals()),
     lambda number: Connect(link=Link(memory=number, kind=LinkKind.RELATES_TO, target=MemoryId(1))),
     lambda number: Connect(link=Link(memory=MemoryId(1), kind=LinkKind.RELATES_TO, target=number)),
@@ -839,6 +851,8 @@ FAILING: list[Any] = [
     pytest.param(Disconnect(memory=MemoryId(1), kind=LinkKind.CONTRADICTS, target=MemoryId(2)), NotFound, id="no-link"),
     pytest.param(File(passages=(passage("one", corpus=Corpus.MEMORY),)), InvalidInput, id="a-memory-to-file"),
     pytest.param(Define(sort="alias", name="unknown"), NotFound, id="no-definition"),
+    pytest.param(Perform(plan=1, step=9), NotFound, id="no-step"),
+    pytest.param(Propose(sort="x", steps=(replace(NOTHING, changes=(Clear(),)),)), InvalidInput, id="no-way-back"),
 ]
 
 
@@ -864,6 +878,12 @@ def test_a_request_is_carried_out_whole_or_not_at_all(
         File(passages=(passage("unheard"), passage("never", position=1))),
         Unfile(corpus=Corpus.SESSIONS, document="kept", start=1),
         Define(sort="alias", name="k8s", value=["kubernetes"]),
+        Vouch(id=one.id, trust=0.5, provenance=SAID),
+        Sight(sort="idle", seen=(one.id,)),
+        Notice(fingerprints=("x",), session_id="s1"),
+        Propose(sort="garden", steps=(replace(NOTHING, changes=(Retag(id=two.id, add=("z",)),)), NOTHING)),
+        Perform(plan=1, step=1),
+        Refuse(plan=1, step=2),
         failing,
     ]
     with pytest.raises(error):
@@ -871,6 +891,7 @@ def test_a_request_is_carried_out_whole_or_not_at_all(
     assert everything(store) == before
     assert found(store, "unheard never") == []
     assert answer(store, "unheard never", corpus=Corpus.SESSIONS).passages == []
+    assert (store.plans(), store.refused(), store.sightings("idle"), store.seen(["x"])) == ((), frozenset(), {}, {})
     assert faults(store) == []
     apply(store, *changes[:-1], key="k")
     assert store.count() == 4
@@ -1113,7 +1134,7 @@ def test_tags_and_files_are_tallied_one_by_one(store: Store) -> None:
 
 
 def test_all_records_are_counted(store: Store) -> None:
-    """Memories, versions, links, verdicts, audit entries, passages and definitions, forgotten ones included."""
+    """Memories, versions, links, verdicts, audit entries, passages, definitions and plans, forgotten ones included."""
     assert set(store.totals().values()) == {0}
     one, two = add(store, "one"), add(store, "two")
     apply(store, Connect(link=Link(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id)))
@@ -1121,8 +1142,9 @@ def test_all_records_are_counted(store: Store) -> None:
     apply(store, Mark(id=two.id, status=Status.FORGOTTEN))
     file(store, passage("one"), passage("two", position=1))
     apply(store, Define(sort="alias", name="k8s", value=["kubernetes"]))
-    expected = {"memory": 2, "version": 2, "link": 1, "feedback": 1, "audit": 7, "passage": 2, "definition": 1}
-    assert store.totals() == expected
+    apply(store, Propose(sort="garden", steps=(NOTHING, NOTHING)))
+    expected = {"memory": 2, "version": 2, "link": 1, "feedback": 1, "audit": 8, "passage": 2, "definition": 1}
+    assert store.totals() == expected | {"plan": 1}
 
 
 READS: dict[str, Callable[[Store, Memory], object]] = {
@@ -1142,6 +1164,13 @@ READS: dict[str, Callable[[Store, Memory], object]] = {
     "held_at": lambda store, one: next(store.held_at(NOW)),
     "together": lambda store, one: store.together([one.id]),
     "definitions": lambda store, one: store.definitions(),
+    "plans": lambda store, one: store.plans(),
+    "steps": lambda store, one: store.steps(1),
+    "refused": lambda store, one: store.refused(),
+    "sightings": lambda store, one: store.sightings("idle"),
+    "seen": lambda store, one: store.seen(["x"]),
+    "acting": lambda store, one: store.acting(),
+    "acting_mark": lambda store, one: store.acting_mark(),
     "links_of": lambda store, one: store.links_of([one.id], kinds=BETWEEN_MEMORIES, limit=1),
     "group": lambda store, one: store.group(LinkKind.HAS_TAG, "x", limit=1),
     "links": lambda store, one: store.links(one.id),
@@ -1161,10 +1190,12 @@ READS: dict[str, Callable[[Store, Memory], object]] = {
 @pytest.mark.parametrize("name", READS)
 def test_every_read_sees_what_was_stored_before_it(store: Store, name: str) -> None:
     """No read, whichever it is, leaves those after it in the past."""
-    one = add(store, "one", tags=("x", "y"), score=1)
-    two = add(store, "two", tags=("x",))
+    one = add(store, "one", tags=("x", "y"), score=1, triggers=("x",))
+    two = add(store, "two", tags=("x",), triggers=("x",))
     apply(store, Connect(link=Link(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id)))
     apply(store, Regroup(clusters=(("pair", (one.id, two.id)),)))
+    apply(store, Propose(sort="garden", steps=(NOTHING, NOTHING)), Refuse(plan=1, step=1), Refuse(plan=1, step=2))
+    apply(store, Sight(sort="idle", seen=(one.id, two.id)), Notice(fingerprints=("x",), session_id="s1"))
     apply(store, Rate(id=one.id, helpful=True, signals=Signals()))
     for n in range(3):
         READS[name](store, one)
@@ -1425,6 +1456,13 @@ AUDITED: list[tuple[str, Callable[[Memory, Memory], Change]]] = [
     ("unfile", lambda one, two: Unfile(corpus=Corpus.SESSIONS, document="s1")),
     ("define", lambda one, two: Define(sort="season", name="winter", value={"from": "12-01"})),
     ("undefine", lambda one, two: Define(sort="alias", name="k8s")),
+    ("vouch", lambda one, two: Vouch(id=one.id, trust=0.5, provenance=SAID)),
+    ("sight", lambda one, two: Sight(sort="idle", seen=(one.id, two.id))),
+    ("notice", lambda one, two: Notice(fingerprints=("x", "y"), session_id="s1")),
+    ("propose", lambda one, two: Propose(sort="garden", steps=(NOTHING, NOTHING))),
+    ("step", lambda one, two: Perform(plan=1, step=1)),
+    ("step", lambda one, two: Refuse(plan=1, step=1)),
+    ("step", lambda one, two: Drop(plan=1, step=1)),
 ]
 
 
@@ -1436,6 +1474,7 @@ def test_every_change_leaves_one_entry(store: Store, action: str, change: Callab
     apply(store, Connect(link=Link(memory=one.id, kind=LinkKind.RELATES_TO, target=two.id)))
     file(store, passage("zero"))
     apply(store, Define(sort="alias", name="k8s", value=["kubernetes"]))
+    apply(store, Propose(sort="garden", steps=(NOTHING,)))
     before = store.audit()
     receipt = apply(store, change(one, two), actor="ada", now=NOW + HOUR)
     after = store.audit()

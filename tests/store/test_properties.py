@@ -66,6 +66,7 @@ from recollect.model import (
     Definition,
     Disconnect,
     Draft,
+    Drop,
     Edit,
     Feedback,
     File,
@@ -76,18 +77,27 @@ from recollect.model import (
     Mark,
     Memory,
     MemoryId,
+    Notice,
     Passage,
+    Perform,
+    Propose,
     Put,
     Rate,
+    Refuse,
     Regroup,
+    Relation,
     Retag,
+    Revert,
     Revise,
+    Sight,
     Signals,
     Status,
+    Step,
     Together,
     Uid,
     Unfile,
     Version,
+    Vouch,
     Weigh,
 )
 from recollect.policy.admit import Limits, admit
@@ -95,6 +105,7 @@ from recollect.policy.identity import fingerprint, state_hash
 from recollect.policy.query import edits_allowed
 from recollect.policy.words import passage_fields
 from recollect.store import Store
+from recollect.store.undoing import REVERSIBLE
 
 # --- Written down and read back --------------------------------------------------------------------------------------
 
@@ -148,8 +159,11 @@ entries = st.builds(
     prev=texts,
     hash=texts,
 )
+relations = st.builds(Relation, kind=st.sampled_from(LinkKind), target=ids, content_hash=texts, weight=st.floats(0, 1))
 changes: dict[type, st.SearchStrategy[Any]] = {
-    Add: st.builds(Add, memory=memories, on_duplicate=signals),
+    Add: st.builds(
+        Add, memory=memories, on_duplicate=signals, same_as=st.none() | relations, relations=tuples_of(relations)
+    ),
     Revise: st.builds(
         Revise,
         id=ids,
@@ -164,12 +178,34 @@ changes: dict[type, st.SearchStrategy[Any]] = {
     Disconnect: st.builds(Disconnect, memory=ids, kind=st.sampled_from(LinkKind), target=ids),
     Rate: st.builds(Rate, id=ids, helpful=st.booleans(), signals=signals, note=texts),
     Put: st.builds(Put, memory=memories, history=tuples_of(versions), feedback=tuples_of(verdicts)),
-    Regroup: st.builds(Regroup, clusters=tuples_of(st.tuples(texts, tuples_of(ids)))),
+    Regroup: st.builds(
+        Regroup,
+        clusters=tuples_of(st.tuples(texts, tuples_of(ids))),
+        first=st.integers(1, 2**62),
+        last=st.none() | st.integers(1, 2**62),
+    ),
     Clear: st.builds(Clear),
     File: st.builds(File, passages=tuples_of(passages)),
     Unfile: st.builds(Unfile, corpus=st.sampled_from(Corpus), document=texts, start=st.integers(0, 2**62)),
     Define: st.builds(Define, sort=texts, name=texts, value=payloads),
+    Vouch: st.builds(Vouch, id=ids, trust=shares, provenance=provenances),
+    Sight: st.builds(Sight, sort=texts, seen=tuples_of(ids), gone=tuples_of(ids)),
+    Notice: st.builds(Notice, fingerprints=tuples_of(texts), session_id=texts, agent=texts),
+    **{kind: st.builds(kind, plan=ids, step=ids) for kind in (Perform, Revert, Refuse, Drop)},
 }
+steps = st.builds(
+    Step,
+    sort=texts,
+    key=texts,
+    why=texts,
+    changes=tuples_of(st.one_of([changes[kind] for kind in REVERSIBLE.__args__])),
+    expects=tuples_of(st.tuples(ids, st.integers(1, 1_000))),
+    retires=tuples_of(ids),
+)
+proposals: dict[type, st.SearchStrategy[Any]] = {
+    Propose: st.builds(Propose, sort=texts, steps=tuples_of(steps), live=st.integers(0, 2**62))
+}
+"""Which sort of change a step consists of is written beside it, by the store that it is proposed to."""
 VALUES: dict[type, st.SearchStrategy[Any]] = {
     Memory: memories,
     Version: versions,
@@ -202,7 +238,7 @@ def test_every_value_is_read_back_as_it_was_written(kind: type, data: st.DataObj
 
 def test_every_kind_of_change_is_among_those_tried() -> None:
     """A new kind of change joins these properties when it joins the union."""
-    assert set(changes) == set(Change.__args__)
+    assert {*changes, *proposals} == set(Change.__args__)
 
 
 @given(moments)
@@ -303,6 +339,28 @@ def test_any_passage_and_any_definition_survive_any_store(
         store.close()
 
 
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+@given(wanted=proposals[Propose])
+@settings(max_examples=settings().max_examples // 2)
+def test_any_plan_survives_any_store(engine: Engine, wanted: Propose) -> None:
+    """Whatever its steps consist of, they come back equal, from the open store and when it is opened again."""
+    with TemporaryDirectory() as folder:
+        store = engine.open(Path(folder))
+        plan = apply(store, wanted).outcomes[0].plan
+        assert plan is not None
+        numbered = tuple(replace(each, number=n) for n, each in enumerate(wanted.steps, start=1))
+        assert store.steps(plan) == numbered
+        [held_now] = store.plans()
+        assert (held_now.sort, held_now.live) == (wanted.sort, wanted.live)
+        assert faults(store) == []
+        if engine.lasts:
+            store.close()
+            store = engine.open(Path(folder))
+            assert (store.plans(), store.steps(plan)) == ((held_now,), numbered)
+            assert faults(store) == []
+        store.close()
+
+
 # --- Found by words --------------------------------------------------------------------------------------------------
 
 
@@ -387,6 +445,8 @@ class Life(RuleBasedStateMachine):
         super().__init__()
         self.store: Store = MEMORY.open(Path())
         self.model: dict[MemoryId, tuple[str, Status, tuple[str, ...], int]] = {}
+        self.pasts: dict[MemoryId, int] = {}
+        self.undone: dict[MemoryId, int] = {}
         self.links: set[tuple[MemoryId, LinkKind, MemoryId]] = set()
         self.verdicts = 0
         self.passages: dict[tuple[Corpus, str, int], Passage] = {}
@@ -410,8 +470,8 @@ class Life(RuleBasedStateMachine):
 
     def change(self, number: MemoryId, change: Change, **new: Any) -> None:
         """Carry out a change of one memory, which the model says is allowed or is not."""
-        content, status, tags, version = self.model[number]
-        after = (new.get("content", content), new.get("status", status), new.get("tags", tags), version + 1)
+        content, status, tags, _ = self.model[number]
+        after = (new.get("content", content), new.get("status", status), new.get("tags", tags), self.next(number))
         moved = after[0] != content or after[1] is not status
         if moved and self.twin(after[0], after[1], but=number) is not None:
             before = everything(self.store)
@@ -419,8 +479,13 @@ class Life(RuleBasedStateMachine):
                 apply(self.store, change, now=self.now)
             assert everything(self.store) == before
             return
-        assert only(apply(self.store, change, now=self.now)).version == version + 1
+        assert only(apply(self.store, change, now=self.now)).version == after[3]
         self.model[number] = after
+        self.pasts[number] += 1
+
+    def next(self, number: MemoryId) -> int:
+        """The number of a memory's next version. One that was undone is not given again."""
+        return max(self.model[number][3], self.undone.get(number, 0)) + 1
 
     @initialize(hours=st.integers(-3, 3))
     def start(self, hours: int) -> None:
@@ -438,10 +503,12 @@ class Life(RuleBasedStateMachine):
         if twin is None:
             assert receipt.outcomes[0].action == "add"
             self.model[stored.id] = (content, status, tags, 1)
+            self.pasts[stored.id] = 0
         else:
             assert (receipt.outcomes[0].action, stored.id) == ("reinforce", twin)
-            said, known, had, version = self.model[twin]
-            self.model[twin] = (said, known, had, version + 1)
+            said, known, had, _ = self.model[twin]
+            self.model[twin] = (said, known, tuple(dict.fromkeys((*had, *tags))), self.next(twin))
+            self.pasts[twin] += 1
         return stored.id
 
     @rule(number=memories, content=few_words)
@@ -496,6 +563,35 @@ class Life(RuleBasedStateMachine):
         self.now += timedelta(minutes=1)
         self.change(number, Rate(id=number, helpful=helpful, signals=Signals(strength=1)))
         self.verdicts += 1
+
+    @rule(number=memories, trust=shares, told=provenances)
+    def vouch(self, number: MemoryId, trust: float, told: Any) -> None:
+        """Somebody vouches for a memory."""
+        self.change(number, Vouch(id=number, trust=trust, provenance=told))
+
+    @rule(number=memories, other=memories, more=few_tags, score=st.integers(-9, 9), value=values)
+    def do_and_undo(self, number: MemoryId, other: MemoryId, more: tuple[str, ...], score: int, value: Json) -> None:
+        """A step of a plan that is undone has never been, whatever was done to its memories before."""
+        wanted: list[Change] = [
+            *(Retag(id=number, add=more, remove=("a",)), Weigh(id=other, signals=Signals(score=score, access=1))),
+            *(Revise(id=number, edit=Edit(content=f"{score} that nobody says")), Regroup(clusters=(("x", (other,)),))),
+            *(Define(sort="alias", name="x", value=value), Mark(id=number, status=Status.SUPERSEDED)),
+        ]
+        proposed = Propose(sort="garden", steps=(Step(sort="tidy", key="k", why="w", changes=tuple(wanted)),))
+        plan = apply(self.store, proposed, now=self.now).outcomes[0].plan
+        assert plan is not None
+        before = everything(self.store)
+        assert apply(self.store, Perform(plan=plan, step=1), now=self.now).outcomes[0].action == "perform"
+        for each in (number, other):
+            reached = self.store.get(each)
+            assert reached is not None
+            if reached.version != self.model[each][3]:
+                self.undone[each] = reached.version
+        assert apply(self.store, Revert(plan=plan, step=1), now=self.now).outcomes[0].action == "revert"
+        growing = ("audit", "head")
+        after = everything(self.store)
+        assert {name: after[name] for name in growing} != {name: before[name] for name in growing}
+        assert after | {name: before[name] for name in growing} == before
 
     @rule(number=memories)
     def put_back(self, number: MemoryId) -> None:
@@ -573,9 +669,10 @@ class Life(RuleBasedStateMachine):
     def clear(self) -> None:
         """Everything is forgotten."""
         apply(self.store, Clear(), now=self.now)
-        for each, (content, status, tags, version) in self.model.items():
+        for each, (content, status, tags, _) in self.model.items():
             if status is not Status.FORGOTTEN:
-                self.model[each] = (content, Status.FORGOTTEN, tags, version + 1)
+                self.model[each] = (content, Status.FORGOTTEN, tags, self.next(each))
+                self.pasts[each] += 1
 
     @rule(hours=st.integers(-5, 5))
     def pass_time(self, hours: int) -> None:
@@ -597,7 +694,7 @@ class Life(RuleBasedStateMachine):
         assert actual == self.model
         totals = self.store.totals()
         assert totals["memory"] == len(self.model) == self.store.count()
-        assert totals["version"] == sum(version - 1 for *_, version in self.model.values())
+        assert totals["version"] == sum(self.pasts.values())
         assert (totals["link"], totals["feedback"]) == (len(self.links), self.verdicts)
         live = [
             tags for _, status, tags, _ in self.model.values() if status.value in ("candidate", "confirmed", "pinned")

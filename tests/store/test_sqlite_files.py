@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import apsw
+import numpy as np
 import pytest
 from store_kit import (
     HOUR,
@@ -32,6 +33,7 @@ from store_kit import (
     file,
     filed,
     found,
+    held,
     memory,
     passage,
     said,
@@ -51,12 +53,19 @@ from recollect.model import (
     LinkKind,
     Mark,
     MemoryId,
+    Notice,
+    Perform,
+    Propose,
     Put,
     Rate,
     Regroup,
+    Retag,
+    Revert,
     Revise,
+    Sight,
     Signals,
     Status,
+    Step,
     Together,
     Unfile,
     Weigh,
@@ -70,6 +79,7 @@ from recollect.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SHAPE, sha
 CANONICAL = [
     *("memories", "versions", "links", "feedback", "audit", "requests", "clusters", "memory_clusters", "meta"),
     *("definitions", "passages", "together"),
+    *("plans", "steps", "sightings", "findings"),
 ]
 
 
@@ -108,6 +118,15 @@ def fill_beside(store: Store) -> None:
     )
     apply(store, Define(sort="alias", name="k8s", value=["kubernetes"]))
     store.note_uses({MemoryId(1): 2}, [Together(memory=MemoryId(1), other=MemoryId(2), strength=2.0)], now=NOW)
+
+
+def fill_plans(store: Store) -> None:
+    """A plan with a step that is done and one that waits, and a note of each sort."""
+    planned: list[Change] = [Define(sort="alias", name="pg", value=["postgres"]), Regroup(clusters=())]
+    steps = tuple(Step(sort="tidy", key=f"k{n}", why="to see", changes=(each,)) for n, each in enumerate(planned))
+    apply(store, Propose(sort="garden", steps=steps, live=2))
+    apply(store, Perform(plan=1, step=1), Sight(sort="idle", seen=(MemoryId(1),)))
+    apply(store, Notice(fingerprints=("x",), session_id="s1", agent="ada"))
 
 
 def connections(store: Store) -> Connections:
@@ -221,6 +240,51 @@ def test_a_store_of_every_earlier_shape_is_taken_over_whole(tmp_path: Path, step
     assert again.notes == ()
     again.close()
     sample.close()
+
+
+def without_later_tables(path: Path, steps: int, empty: Path) -> None:
+    """Make a present store file what it was when there were only the first migrations, its indexes full and current."""
+    with closing(at_shape(empty, steps)) as then, closing(apsw.Connection(str(path))) as connection:
+        names = "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'index') AND name NOT GLOB 'sqlite_*'"
+        known = set(then.execute(names))
+        for kind, name in set(connection.execute(names).fetchall()) - known:
+            connection.execute(f"DROP {kind} IF EXISTS {name}")
+        for step in MIGRATIONS[steps:]:
+            connection.execute("DELETE FROM meta WHERE key = ?", (f"migration:{step.__name__}",))
+        connection.pragma("user_version", steps)
+        assert shape_of(connection) == shape_of(then), "it has the very tables that it had then"
+
+
+@pytest.mark.row("P6", "migrations", "older-data")
+def test_a_store_of_before_there_were_plans_is_taken_over_whole(tmp_path: Path) -> None:
+    """Nothing of it is made anew or lost, not even a vector; and from then on it holds plans."""
+    store = SQLITE.open(tmp_path)
+    fill(store)
+    fill_beside(store)
+    one = held(store, MemoryId(1))
+    store.keep_vectors("model", [(one.id, one.content_hash)], np.ones((1, 4), np.float32), corpus=Corpus.MEMORY)
+    before, told = everything(store), answer(store, "cache response")
+    store.close()
+    without_later_tables(tmp_path / "memory.db", 3, tmp_path / "then.db")
+    kept = tmp_path / "kept"
+    store = SQLITE.open(tmp_path, Options(backups=kept))
+    assert len(list(kept.iterdir())) == len(store.notes) == 1
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        assert connection.pragma("user_version") == len(MIGRATIONS) > 3
+        assert shape_of(connection) == SHAPE
+    assert everything(store) == before
+    assert answer(store, "cache response") == told
+    assert store.vectors("model", corpus=Corpus.MEMORY)[0] == [one.id]
+    assert (store.plans(), store.refused(), store.sightings("idle"), store.acting()) == ((), frozenset(), {}, ())
+    assert faults(store) == []
+    step = Step(sort="tidy", key="k", why="to see", changes=(Retag(id=one.id, add=("x",)),))
+    apply(store, Propose(sort="garden", steps=(step,)))
+    for turn, version in ((Perform(plan=1, step=1), one.version + 1), (Revert(plan=1, step=1), one.version)):
+        apply(store, turn)
+        assert held(store, one.id).version == version
+    assert everything(store)["memories"] == before["memories"]
+    assert faults(store) == []
+    store.close()
 
 
 @pytest.mark.row("P6", "migrations")
@@ -811,6 +875,13 @@ def test_derived_rows_that_went_wrong_are_found_and_made_anew(tmp_path: Path) ->
 BEYOND_REBUILDING = [
     ("UPDATE definitions SET value = '[\"forged\"]'", "links and feedback"),
     ("UPDATE definitions SET made_by = 'eve'", "links and feedback"),
+    ("UPDATE plans SET live = 99", "links and feedback"),
+    ("UPDATE plans SET made_by = 'eve'", "links and feedback"),
+    ("UPDATE steps SET why = 'forged' WHERE number = 2", "links and feedback"),
+    ("UPDATE steps SET state = 'done' WHERE number = 2", "links and feedback"),
+    ("UPDATE steps SET changes = '[]' WHERE number = 1", "links and feedback"),
+    ("UPDATE steps SET undo = NULL WHERE number = 1", "links and feedback"),
+    ("UPDATE steps SET settled_at = 0 WHERE number = 1", "links and feedback"),
     ("UPDATE passages SET text = 'forged' WHERE id = 2", "passages"),
     ("UPDATE passages SET label = 'eve' WHERE id = 2", "passages"),
     ("UPDATE passages SET at = 0 WHERE id = 2", "passages"),
@@ -822,10 +893,11 @@ BEYOND_REBUILDING = [
 
 @pytest.mark.parametrize("damage, name", BEYOND_REBUILDING)
 def test_what_was_altered_behind_the_store_is_found(tmp_path: Path, damage: str, name: str) -> None:
-    """A definition or passage that is not what was stored is told of, and rebuilding does not pass it off as right."""
+    """A definition, passage or plan that is not what was stored is told of, and rebuilding does not hide it."""
     store = SQLITE.open(tmp_path)
     fill(store)
     fill_beside(store)
+    fill_plans(store)
     with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
         connection.execute(damage)
     assert [check.name for check in store.check() if not check.ok and not check.fixable] == [name]
@@ -843,6 +915,45 @@ def test_a_definition_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         connection.execute("UPDATE definitions SET value = '{'")
     with pytest.raises(StoreDamaged):
         store.definitions()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *("changes = '{'", "changes = '[[\"Clear\", {}]]'", "changes = '[[\"Mark\", {}]]'", "changes = '[[]]'"),
+        *("expects = '[1]'", "retires = '{'"),
+    ],
+)
+def test_a_step_that_cannot_be_read_is_told(tmp_path: Path, damage: str) -> None:
+    """What was altered to be no step, or one that cannot be undone, is an error in the product's words."""
+    store = SQLITE.open(tmp_path)
+    fill(store)
+    fill_plans(store)
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        connection.execute(f"UPDATE steps SET {damage} WHERE number = 2")
+    with pytest.raises(StoreDamaged):
+        store.steps(1)
+    before = everything(store)
+    with pytest.raises(StoreDamaged):
+        apply(store, Perform(plan=1, step=2))
+    assert everything(store) == before
+    assert [check.name for check in store.check() if not check.ok] == ["links and feedback"]
+    store.close()
+
+
+@pytest.mark.parametrize("undo", ["'{'", "'[]'", "'{\"memories\": 1}'", "NULL"])
+def test_a_step_whose_way_back_cannot_be_read_is_told(tmp_path: Path, undo: str) -> None:
+    """It is not undone by guessing."""
+    store = SQLITE.open(tmp_path)
+    fill(store)
+    fill_plans(store)
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+        connection.execute(f"UPDATE steps SET undo = {undo} WHERE number = 1")
+    before = everything(store)
+    with pytest.raises(StoreDamaged):
+        apply(store, Revert(plan=1, step=1))
+    assert everything(store) == before
     store.close()
 
 
@@ -1000,6 +1111,12 @@ def test_a_json_store_without_anything_readable_is_told(tmp_path: Path) -> None:
         pytest.param(lambda doc: doc.update(definitions=[["alias", "k8s"]]), id="half-a-definition"),
         pytest.param(lambda doc: doc["definitions"].append(doc["definitions"][0]), id="a-definition-twice"),
         pytest.param(lambda doc: doc.update(together=[[1, 99, 1.0, 0]]), id="together-with-nothing"),
+        pytest.param(lambda doc: doc.update(plans=[["garden"]]), id="half-a-plan"),
+        pytest.param(lambda doc: doc["plans"].append(doc["plans"][0]), id="a-plan-twice"),
+        pytest.param(lambda doc: doc.update(plans=[]), id="steps-of-no-plan"),
+        pytest.param(lambda doc: doc["steps"][0].pop(), id="half-a-step"),
+        pytest.param(lambda doc: doc.update(sightings=[[99, "idle", 0]]), id="a-sighting-of-nothing"),
+        pytest.param(lambda doc: doc.update(findings=[["x", None, "", 0]]), id="a-finding-of-no-session"),
     ],
 )
 def test_a_json_file_that_makes_no_sense_is_told(tmp_path: Path, spoil: Callable[[Any], object]) -> None:
@@ -1007,6 +1124,7 @@ def test_a_json_file_that_makes_no_sense_is_told(tmp_path: Path, spoil: Callable
     store = JSON.open(tmp_path)
     fill(store)
     fill_beside(store)
+    fill_plans(store)
     store.close()
     path = tmp_path / "memory.json"
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -1018,7 +1136,7 @@ def test_a_json_file_that_makes_no_sense_is_told(tmp_path: Path, spoil: Callable
     assert sha(path) == before
 
 
-def test_a_json_file_of_before_there_were_passages_is_taken_over(tmp_path: Path) -> None:
+def test_a_json_file_of_before_there_were_passages_and_plans_is_taken_over(tmp_path: Path) -> None:
     """What an older version did not write is not missed."""
     store = JSON.open(tmp_path)
     fill(store)
@@ -1026,13 +1144,14 @@ def test_a_json_file_of_before_there_were_passages_is_taken_over(tmp_path: Path)
     store.close()
     path = tmp_path / "memory.json"
     document = json.loads(path.read_text(encoding="utf-8"))
-    for name in ("passages", "definitions", "together"):
+    for name in ("passages", "definitions", "together", "plans", "steps", "sightings", "findings"):
         assert document.pop(name) == []
     path.write_text(json.dumps(document), encoding="utf-8")
     store = JSON.open(tmp_path)
     assert everything(store) == before
     fill_beside(store)
-    assert len(filed(store)) == 4
+    fill_plans(store)
+    assert (len(filed(store)), len(store.steps(1))) == (4, 2)
     assert faults(store) == []
     store.close()
 

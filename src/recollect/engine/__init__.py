@@ -7,47 +7,66 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Literal, Self
 
 from ..config import Settings
 from ..embed import Embedder
 from ..errors import BadFile, InvalidInput, Refused, StoreDamaged, StoreError
 from ..model import (
-    LIVE,
     Absence,
     Anchor,
     AuditEntry,
     Check,
     Cluster,
-    Condition,
     Corpus,
     Draft,
     Edit,
     Excerpts,
+    Finding,
     Json,
     Kind,
     Link,
     LinkKind,
     Memory,
-    Op,
     Origin,
     Passage,
+    Plan,
     Procedure,
     Recall,
     Scope,
     Source,
     Status,
+    StepState,
     Tag,
     Version,
-    Where,
 )
 from ..policy.admit import clean_tags
+from ..policy.garden import Described
 from ..policy.query import parse_limit, parse_order, parse_where
-from ..store import Head, Store, set_aside
-from . import cluster, definitions, graph, maintain, passages, recall, similar, transfer, write
+from ..store import Store, set_aside
+from . import (
+    acting,
+    cluster,
+    conflicts,
+    definitions,
+    garden,
+    graph,
+    maintain,
+    passages,
+    plans,
+    promotion,
+    recall,
+    review,
+    similar,
+    tending,
+    transfer,
+    write,
+)
+from .acting import Triggered
+from .asked import anchors_of, choice, holds_head, listed, narrowed, parse_head, space_name, texts_of
+from .conflicts import Conflict
 from .definitions import Alias, Seasonal
 from .graph import Graph
 from .habit import Habits
@@ -55,11 +74,16 @@ from .home import signing_key
 from .maintain import Overview
 from .meaning import BATCH, Background, Coverage, Meaning
 from .parts import Clock, Parts, Ref, SpaceName
+from .plans import Carried
 from .project import Project
+from .promotion import Promoted
 from .recall import FOUND_BY_SEARCH, Wish
 from .rerank import AsRanked, Reranker
+from .review import Inbox
 from .switch import Switch
+from .tending import Tended
 from .transfer import Imported, Progress
+from .watch import Watch
 from .write import Remembered
 
 
@@ -97,6 +121,7 @@ class Recollect:
         self._opened: dict[SpaceName, Store] = {}
         self._opening = threading.Lock()
         self._closed = False
+        self._tended: dict[SpaceName, int] = {}
         self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
         self._identity = identity
         self._home = home
@@ -113,6 +138,7 @@ class Recollect:
             habits=Habits(lambda shared: self._store("global" if shared else "project"), clock),
             wake=self._background.wake if self._background else _asleep,
             reranker=reranker or AsRanked(),
+            watch=Watch(),
         )
 
     def _do_a_little(self) -> bool:
@@ -128,7 +154,16 @@ class Recollect:
             self._parts.habits.write()
             for store in list(self._opened.values()):
                 meaning.retire(store)
+            self._tend_when_due()
         return more
+
+    def _tend_when_due(self) -> None:
+        """Tend what is open when it was opened, and again after so many accesses."""
+        turn = self._parts.habits.accesses // self._parts.settings.capacity.evict_every
+        for name in list(self._opened):
+            if self._tended.get(name) != turn:
+                self._tended[name] = turn
+                tending.tend(self._parts, self._store(name), prune=False)
 
     def _store(self, space: SpaceName) -> Store:
         with self._opening:
@@ -166,29 +201,31 @@ class Recollect:
         payload: Json = None,
         snippet: str = "",
         reason: str = "",
+        derived_from: Iterable[Ref] = (),
         key: str | None = None,
     ) -> Remembered:
         """Store one memory. When this returns, it survives a crash.
 
-        Where a live memory already says exactly this, that one is strengthened and returned. `key` makes a retry
-        harmless: the same request under the same key is done once.
+        Where a live memory already says this, that one is strengthened and returned. What plainly takes the place of
+        an older memory supersedes it; what contradicts one opens a conflict. A memory is trusted no more than what it
+        is derived from. `key` makes a retry harmless: the same request under the same key is done once.
         """
         draft = Draft(
             content=content,
-            kind=_choice(Kind, kind, "kind"),
-            scope=_choice(Scope, scope, "scope"),
-            tags=_texts("tags", tags),
-            anchors=_anchors(files),
+            kind=choice(Kind, kind, "kind"),
+            scope=choice(Scope, scope, "scope"),
+            tags=texts_of("tags", tags),
+            anchors=anchors_of(files),
             importance=importance,
             confidence=confidence,
-            source=_choice(Source, source, "source"),
+            source=choice(Source, source, "source"),
             session_id=session,
             task_id=task,
             narrative_id=narrative,
             message_range=message_range,
             agent=agent,
             host=host,
-            triggers=_texts("triggers", triggers),
+            triggers=texts_of("triggers", triggers),
             procedure=procedure,
             season=season,
             stage=stage,
@@ -198,7 +235,7 @@ class Recollect:
             snippet=snippet,
             reason=reason,
         )
-        return write.remember(self._parts, [draft], key=key)[0]
+        return write.remember(self._parts, [draft], key=key, sources=tuple(derived_from))[0]
 
     def remember_many(self, memories: Iterable[str | Draft], *, key: str | None = None) -> list[Remembered]:
         """Store many memories in one transaction: all of them, or none."""
@@ -227,11 +264,11 @@ class Recollect:
         """Change a memory in place. Its score and history stay; `expected_version` guards against a lost edit."""
         edit = Edit(
             content=content,
-            kind=None if kind is None else _choice(Kind, kind, "kind"),
+            kind=None if kind is None else choice(Kind, kind, "kind"),
             importance=importance,
-            tags=None if tags is None else _texts("tags", tags),
-            anchors=None if files is None else _anchors(files),
-            triggers=None if triggers is None else _texts("triggers", triggers),
+            tags=None if tags is None else texts_of("tags", tags),
+            anchors=None if files is None else anchors_of(files),
+            triggers=None if triggers is None else texts_of("triggers", triggers),
             procedure=procedure,
             season=season,
             valid_from=valid_from,
@@ -254,7 +291,7 @@ class Recollect:
 
     def forget(self, ref: Ref) -> Memory:
         """Hide a memory from everything; `restore` brings it back."""
-        return write.forget(self._parts, ref)
+        return write.retire(self._parts, ref, Status.FORGOTTEN)
 
     def restore(self, ref: Ref) -> Memory:
         """Bring back a memory that was forgotten, archived or superseded."""
@@ -278,11 +315,11 @@ class Recollect:
 
     def link(self, ref: Ref, target: Ref, *, kind: LinkKind | str = LinkKind.RELATES_TO, weight: float = 1.0) -> Link:
         """Connect a memory to another. What it supersedes leaves recall."""
-        return write.link(self._parts, ref, target, kind=_choice(LinkKind, kind, "kind"), weight=weight)
+        return write.link(self._parts, ref, target, kind=choice(LinkKind, kind, "kind"), weight=weight)
 
     def unlink(self, ref: Ref, target: Ref, *, kind: LinkKind | str = LinkKind.RELATES_TO) -> None:
         """Take a connection away."""
-        write.unlink(self._parts, ref, target, kind=_choice(LinkKind, kind, "kind"))
+        write.unlink(self._parts, ref, target, kind=choice(LinkKind, kind, "kind"))
 
     # --- Reading ---------------------------------------------------------------------------------------------------
 
@@ -354,11 +391,11 @@ class Recollect:
         space: SpaceName | None,
     ) -> Wish:
         """What narrows and favours, checked."""
-        named = clean_tags(_texts("tags", tags), self._parts.limits)
+        named = clean_tags(texts_of("tags", tags), self._parts.limits)
         return Wish(
-            where=_narrowed(kinds, named, files),
-            files=frozenset(_texts("near", near)),
-            space=None if space is None else _space_name(space),
+            where=narrowed(kinds, named, files),
+            files=frozenset(texts_of("near", near)),
+            space=None if space is None else space_name(space),
         )
 
     def search(
@@ -382,7 +419,7 @@ class Recollect:
             limit=limit,
             session=session,
             task=task,
-            space=None if space is None else _space_name(space),
+            space=None if space is None else space_name(space),
             statuses=FOUND_BY_SEARCH,
             words_pass=True,
             profile=profile,
@@ -404,7 +441,7 @@ class Recollect:
         return passages.search_passages(
             self._parts,
             query,
-            corpus=_choice(Corpus, corpus, "corpus"),
+            corpus=choice(Corpus, corpus, "corpus"),
             document=document,
             limit=limit,
             profile=profile,
@@ -417,7 +454,7 @@ class Recollect:
 
     def unfile(self, corpus: Corpus | str, document: str, *, start: int = 0) -> None:
         """Take a document's passages out of the index, from a position on."""
-        passages.unfile(self._parts, _choice(Corpus, corpus, "corpus"), document, start)
+        passages.unfile(self._parts, choice(Corpus, corpus, "corpus"), document, start)
 
     def embed_pending(self, *, progress: Progress = _quiet) -> int:
         """Give everything a vector that has none of the present model yet. Returns how many were made."""
@@ -449,13 +486,13 @@ class Recollect:
 
         Forgotten ones are listed only by a filter that asks for their status.
         """
-        conditions = _asked(where)
+        conditions = listed(where)
         start = parse_limit(offset, most=2**62)
         return self._space(space).query(conditions, order=parse_order(order_by), limit=parse_limit(limit), offset=start)
 
     def count(self, where: Mapping[str, object] | None = None, *, space: SpaceName = "project") -> int:
         """How many memories `list` would list."""
-        return self._space(space).count(_asked(where))
+        return self._space(space).count(listed(where))
 
     def links(self, ref: Ref) -> tuple[Link, ...]:
         """Every link that touches a memory: to tags, clusters and other memories, and from them."""
@@ -506,7 +543,126 @@ class Recollect:
 
         Forgotten memories are not in it, and none that belongs to a session or task.
         """
-        return graph.graph(self._space(space), _space_name(space))
+        return graph.graph(self._space(space), space_name(space))
+
+    # --- Life ------------------------------------------------------------------------------------------------------
+
+    def learn(
+        self, turn: str, *, session: str, agent: str = "", host: str | None = None, message: int | None = None
+    ) -> tuple[Promoted, ...]:
+        """Keep what the user states in a turn of their own: corrections, decisions, standing instructions.
+
+        Give it only what the user said; it is trusted as the user's word.
+        """
+        return promotion.learn(self._parts, turn, session=session, agent=agent, host=host, message=message)
+
+    def promote_findings(
+        self, findings: Iterable[Finding], *, session: str, agent: str = "", host: str | None = None
+    ) -> tuple[Promoted, ...]:
+        """Note what was found in a session, and make memories of what enough speaks for."""
+        return promotion.promote_findings(self._parts, tuple(findings), session=session, agent=agent, host=host)
+
+    def promote(self, ref: Ref, to: Scope | str = Scope.PROJECT, *, confirmed: bool = False) -> Memory:
+        """Let a memory hold more widely: from its task or session in the project, or, `confirmed`, everywhere."""
+        return promotion.promote(self._parts, ref, choice(Scope, to, "to"), confirmed=confirmed)
+
+    def confirm(self, ref: Ref) -> Memory:
+        """Vouch for a memory: a candidate is confirmed, and its confidence ages from now."""
+        return promotion.confirm(self._parts, ref)
+
+    def archive(self, ref: Ref) -> Memory:
+        """Take a memory out of recall; `search` still finds it, and `restore` brings it back."""
+        return write.retire(self._parts, ref, Status.ARCHIVED)
+
+    def triggered(
+        self, context: str, *, files: Iterable[str] = (), session: str | None = None, task: str | None = None
+    ) -> tuple[Triggered, ...]:
+        """The warnings and procedures that a context, or files at work on, trigger, most important first."""
+        named = texts_of("files", files)
+        return acting.triggered(self._parts, context, files=named, session=session, task=task)
+
+    def conflicts(self, *, space: SpaceName = "project") -> tuple[Conflict, ...]:
+        """The memories that contradict each other, newest first."""
+        return conflicts.conflicts(self._space(space))
+
+    def resolve(self, ref: Ref, other: Ref, *, keep: Literal["first", "second", "both", "neither"]) -> int:
+        """Settle a conflict between two memories. Returns the number of the plan that `undo_plan` undoes it by."""
+        return conflicts.resolve(self._parts, ref, other, keep=keep)
+
+    def reopen(self, ref: Ref, other: Ref) -> None:
+        """Undo how a conflict was settled."""
+        conflicts.reopen(self._parts, ref, other)
+
+    def review(self, *, space: SpaceName = "project") -> Inbox:
+        """What waits for somebody to decide: candidates, conflicts, plans, what has grown stale."""
+        return review.inbox(self._parts, self._space(space), self._tree(space))
+
+    def tend(self, *, space: SpaceName = "project", prune: bool = True) -> Tended:
+        """Confirm candidates that proved themselves, and archive what has had its time or has to make room."""
+        return tending.tend(self._parts, self._space(space), prune=prune)
+
+    def plan_garden(
+        self, *, space: SpaceName = "project", clusters: bool = True, progress: Progress = _quiet
+    ) -> Plan | None:
+        """Look the whole memory over and write down what to tidy; None where all is in order. Nothing is done yet."""
+        store = self._space(space)
+        return garden.make_plan(self._parts, store, root=self._tree(space), clusters=clusters, progress=progress)
+
+    def plans(self, *, space: SpaceName = "project", limit: int = 20) -> tuple[Plan, ...]:
+        """The plans there are, newest first: of the garden, of tending, and of conflicts that were settled."""
+        return self._space(space).plans(limit=parse_limit(limit))
+
+    def describe_plan(
+        self, plan: int | None = None, *, space: SpaceName = "project", limit: int | None = None
+    ) -> tuple[Described, ...]:
+        """The steps of a plan as a person reads them: what, why, before and after; the newest garden plan if none."""
+        store = self._space(space)
+        chosen = plans.find_plan(store, plan, sort=None if plan else garden.SORT)
+        steps = store.steps(chosen.id)[: None if limit is None else parse_limit(limit)]
+        return tuple(garden.describe(store, steps, self._parts.clock()))
+
+    def apply_plan(
+        self,
+        plan: int | None = None,
+        *,
+        retiring: bool | None = None,
+        steps: Iterable[int] = (),
+        allow_loss: float | None = None,
+        space: SpaceName = "project",
+        progress: Progress = _quiet,
+    ) -> Carried:
+        """Carry out a plan, or some steps of it; the newest that has steps to do if none is named.
+
+        Steps by which memories leave recall are done only if `retiring`, or if the settings ask for no confirmation.
+        More than `allow_loss` of what is live is not retired.
+        """
+        store, told = self._space(space), self._parts.settings.garden
+        chosen = plans.find_plan(store, plan, state=StepState.PROPOSED)
+        agreed = not told.confirm if retiring is None else retiring
+        if agreed:
+            plans.check_loss(chosen, told.loss_limit if allow_loss is None else allow_loss)
+        return plans.perform(self._parts, store, chosen.id, retiring=agreed, progress=progress, only=tuple(steps))
+
+    def refuse_plan(self, plan: int | None = None, *, steps: Iterable[int] = (), space: SpaceName = "project") -> int:
+        """Let steps of a plan, or all that are left of it, not be done nor proposed again. Returns how many."""
+        store = self._space(space)
+        chosen = plans.find_plan(store, plan, state=StepState.PROPOSED)
+        return plans.refuse(self._parts, store, chosen.id, tuple(steps))
+
+    def undo_plan(
+        self, plan: int | None = None, *, space: SpaceName = "project", progress: Progress = _quiet
+    ) -> Carried:
+        """Undo what a plan did, exactly; the newest that did anything if none is named.
+
+        What somebody has changed since is left as it is.
+        """
+        store = self._space(space)
+        chosen = plans.find_plan(store, plan, state=StepState.DONE)
+        return plans.undo(self._parts, store, chosen.id, progress=progress)
+
+    def _tree(self, space: SpaceName) -> Path | None:
+        """The working tree that memories of a space speak of."""
+        return self._identity.root if self._identity and space == "project" else None
 
     # --- Definitions -----------------------------------------------------------------------------------------------
 
@@ -611,7 +767,7 @@ class Recollect:
 
     def export_lines(self, *, space: SpaceName = "project", progress: Progress = _quiet) -> Iterator[str]:
         """Everything of a space as lines of JSON, signed with the home's key."""
-        return transfer.export_lines(self._parts, _space_name(space), key=self._key(), progress=progress)
+        return transfer.export_lines(self._parts, space_name(space), key=self._key(), progress=progress)
 
     def export_file(self, path: str | Path, *, space: SpaceName = "project", progress: Progress = _quiet) -> Path:
         """Write an export to a file, which appears whole or not at all."""
@@ -633,7 +789,7 @@ class Recollect:
         return transfer.import_lines(
             self._parts,
             lines,
-            _space_name(space),
+            space_name(space),
             key=self._key(),
             name=name,
             trusted=trusted,
@@ -663,10 +819,10 @@ class Recollect:
         with suppress(StoreDamaged):
             if all(check.ok or check.fixable for check in self._space(space).check()):
                 raise Refused("the store is sound; there is nothing to salvage")
-        opened = self._opened.pop(_space_name(space), None)
+        opened = self._opened.pop(space_name(space), None)
         if opened is not None:
             opened.close()
-        return maintain.salvage(self._parts, self._file(space), _space_name(space))
+        return maintain.salvage(self._parts, self._file(space), space_name(space))
 
     def _file(self, space: SpaceName) -> Path:
         backups = self._backups(space)
@@ -678,7 +834,7 @@ class Recollect:
         """Every fault in the audit; empty when all is sound. `head` is one that was noted down earlier."""
         store = self._space(space)
         faults = store.verify_audit()
-        if head is not None and not _holds(store, _parse_head(head)):
+        if head is not None and not holds_head(store, parse_head(head)):
             faults = (*faults, f"the audit does not hold the head {head}")
         return faults
 
@@ -710,7 +866,7 @@ class Recollect:
         self.close()
 
     def _space(self, space: SpaceName) -> Store:
-        return self._parts.store(_space_name(space))
+        return self._parts.store(space_name(space))
 
     def _backups(self, space: SpaceName) -> Path | None:
         if space == "project":
@@ -721,67 +877,3 @@ class Recollect:
         if self._home is None:
             raise BadFile("export", "a memory without a home folder has no key to sign with")
         return signing_key(self._home)
-
-
-_LIVE = Condition("status", Op.IN, tuple(sorted(LIVE)))
-
-
-def _asked(where: Mapping[str, object] | None) -> Where:
-    if where is None:
-        return (_LIVE,)
-    conditions = parse_where(where)
-    if any(condition.field == "status" for condition in conditions):
-        return conditions
-    return (*conditions, Condition("status", Op.NE, Status.FORGOTTEN.value))
-
-
-_Choice = TypeVar("_Choice", bound=StrEnum)
-
-
-def _choice(kinds: type[_Choice], value: str, field: str) -> _Choice:
-    try:
-        return kinds(value)
-    except ValueError as error:
-        raise InvalidInput(field, f"{value!r} is not one of {', '.join(kinds)}") from error
-
-
-def _texts(field: str, texts: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
-        raise InvalidInput(field, "expected several texts; put them in a list")
-    return tuple(texts)
-
-
-def _anchors(files: Iterable[str | Anchor]) -> tuple[Anchor, ...]:
-    if isinstance(files, str) or not isinstance(files, Iterable):
-        raise InvalidInput("files", "expected several paths; put them in a list")
-    return tuple(each if isinstance(each, Anchor) else Anchor(path=each) for each in files)
-
-
-def _narrowed(kinds: Iterable[Kind | str], tags: Iterable[str], files: Iterable[str]) -> Where:
-    wanted = {
-        "kind": tuple(_choice(Kind, kind, "kind") for kind in _texts("kinds", kinds)),
-        "tags": _texts("tags", tags),
-        "files": _texts("files", files),
-    }
-    return parse_where({field: values for field, values in wanted.items() if values})
-
-
-def _space_name(space: str) -> SpaceName:
-    match space:
-        case "project" | "global":
-            return space
-    raise InvalidInput("space", f"{space!r} is not one of project, global")
-
-
-def _parse_head(text: str) -> Head:
-    seq, _, hashed = text.partition(":")
-    if not seq.isdecimal() or len(seq) > 18 or not hashed:
-        raise InvalidInput("head", f"{text[:64]!r} is not a head such as 12:b2:…")
-    return Head(int(seq), hashed)
-
-
-def _holds(store: Store, head: Head) -> bool:
-    if head == store.audit_head() or head == Head():
-        return True
-    found = store.audit(after=head.seq - 1, limit=1)
-    return bool(found) and (found[0].seq, found[0].hash) == (head.seq, head.hash)

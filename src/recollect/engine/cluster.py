@@ -1,44 +1,44 @@
 """Clusters: groups of memories that lie close together in meaning, found by the machine and given readable labels.
 
-With the extra `clusters` HDBSCAN finds them. Without it, memories that are each among the other's nearest neighbours
-are joined, the closest first, down to a closeness that follows from how close memories are in this model; two
-groups that have formed by themselves are joined only where what lies between them is about as dense as they are.
+`grouping` finds the groups among the vectors; here is which memories are grouped, and what the groups are called.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..embed import Embedder
 from ..errors import InvalidInput, Refused
-from ..model import LIVE, Cluster, Condition, Corpus, Entry, LinkKind, Memory, MemoryId, Op, Order, Regroup, Where
+from ..model import (
+    LIVE,
+    Cluster,
+    Condition,
+    Corpus,
+    Entry,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Op,
+    Order,
+    Regroup,
+    Where,
+    WordStatistics,
+)
 from ..policy.query import index_words, telling_words
 from ..policy.stem import stem
 from ..policy.words import rarity
 from ..store import Store
+from .grouping import dense
 from .parts import Parts, Ref
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..store.contract import Floats
 
-MOST = 20_000
+MOST = 100_000
 """So many memories, the newest, are compared with each other; older ones join the cluster whose centre is nearest."""
-NEIGHBOURS = 3
-"""How many nearest neighbours of a memory may be joined with it."""
-LOOSEST = 0.5
-"""How far below the mean closeness of nearest neighbours two may be and still be joined, in standard deviations."""
-APART = 2.0
-"""How far above the mean closeness of all pairs two must be to be joined, in standard deviations of that."""
-CLOSE = 0.85
-"""So close are two that say nearly the same, in any model and even where everything is about one thing."""
-SADDLE = 0.25
-"""How much less dense it may be between two groups than in them if they are to be one, in standard deviations."""
 LABELLED = 200
 """How many members of a cluster its label is made from."""
 WORDS = 3
@@ -47,24 +47,31 @@ _LIKELY = 20
 _TELLING_SHARE = 0.6
 _CATCH_UP = 600.0
 _PAGE = 2_000
-_BLOCK = 512
 
 _Groups = list[list[MemoryId]]
+_Portion = Sequence[Sequence[MemoryId]]
 
 
 def cluster(parts: Parts, store: Store, *, least: int) -> tuple[Cluster, ...]:
     """Group the live memories of a space anew, `least` at a time or more, and write it down if it has changed."""
     _check_least(least)
-    embedder = _embedder(parts, store)
-    groups = _grouped(store, embedder.model, least)
-    wanted = tuple((_label(store, group), tuple(group)) for group in groups)
-    there = tuple(
-        (each.label, tuple(memory.id for memory in store.members(each.id) if memory.active))
-        for each in sorted(store.clusters(), key=lambda each: each.id)
-    )
+    wanted = planned_groups(store, _embedder(parts, store).model, least=least)
+    there = tuple((each.label, _members(store, each)) for each in sorted(store.clusters(), key=lambda each: each.id))
     if wanted != there:
         store.apply([Regroup(clusters=wanted)], actor=parts.actor, now=parts.clock())
     return store.clusters()
+
+
+def planned_groups(store: Store, embedder_model: str, *, least: int) -> tuple[tuple[str, tuple[MemoryId, ...]], ...]:
+    """What `cluster` would write: a label and the members of each group, the largest first. Changes nothing.
+
+    Only memories that have a vector of this model are grouped.
+    """
+    _check_least(least)
+    groups = _grouped(store, embedder_model, least)
+    portions = _portions(group[:LABELLED] for group in groups)
+    labels = [label for portion in portions for label in _labels(store, portion)]
+    return tuple((label, tuple(group)) for label, group in zip(labels, groups, strict=True))
 
 
 def cluster_of(parts: Parts, ref: Ref) -> Cluster | None:
@@ -86,13 +93,10 @@ def centroids(store: Store, model: str) -> dict[int, tuple[Floats, float]]:
 
     Made from the members' vectors whenever asked for, so it is right whatever became of them.
     """
-    found = {}
-    for each in store.clusters():
-        members = [memory.id for memory in store.members(each.id) if memory.active]
-        _, rows = store.vectors(model, corpus=Corpus.MEMORY, items=members)
-        if len(rows):
-            found[each.id] = _centre(rows)
-    return found
+    clusters = store.clusters()
+    portions = _portions(_members(store, each) for each in clusters)
+    centres = [centre for portion in portions for centre in _centres(store, model, portion)]
+    return {each.id: centre for each, centre in zip(clusters, centres, strict=True) if centre is not None}
 
 
 def nearest_cluster(store: Store, model: str, vector: Floats) -> int | None:
@@ -102,6 +106,32 @@ def nearest_cluster(store: Store, model: str, vector: Floats) -> int | None:
         default=None,
     )
     return -best[1] if best is not None and best[0] >= best[2] else None
+
+
+def _members(store: Store, cluster: Cluster) -> tuple[MemoryId, ...]:
+    """The live members of a cluster, in the order of ids."""
+    return store.group(LinkKind.IN_CLUSTER, MemoryId(cluster.id), limit=cluster.size)[::-1]
+
+
+def _centres(store: Store, model: str, groups: _Portion) -> Iterator[tuple[Floats, float] | None]:
+    """The centre of each group and how close its members are to it; None where no member has a vector."""
+    items, rows = store.vectors(model, corpus=Corpus.MEMORY, items=[each for group in groups for each in group])
+    place = {item: at for at, item in enumerate(items)}
+    for group in groups:
+        places = [place[each] for each in group if each in place]
+        yield _centre(rows[places]) if places else None
+
+
+def _portions(groups: Iterable[Sequence[MemoryId]]) -> Iterator[_Portion]:
+    """The same groups, several at a time: of thousands of small ones, each would be a reading of its own."""
+    portion: list[Sequence[MemoryId]] = []
+    for group in groups:
+        portion.append(group)
+        if sum(map(len, portion)) >= _PAGE:
+            yield portion
+            portion = []
+    if portion:
+        yield portion
 
 
 def _check_least(least: object) -> None:
@@ -136,11 +166,13 @@ def _centre(rows: Floats) -> tuple[Floats, float]:
 def _grouped(store: Store, model: str, least: int) -> _Groups:
     """The groups, the largest first, each in the order of ids."""
     numbers = _lasting(store)
-    newest = sorted(islice(numbers, MOST))
-    items, rows = _vectors(store, model, newest)
-    groups = [[items[at] for at in group] for group in _dense(rows, least)] if len(items) >= least else []
+    items, rows = _vectors(store, model, sorted(islice(numbers, MOST)))
+    places = dense(rows, least)
+    groups = [[items[at] for at in group] for group in places]
     if groups:
-        _join_older(store, model, numbers, groups)
+        known = [_centre(rows[group]) for group in places]
+        del rows
+        _join_older(store, model, numbers, groups, known)
     return sorted((sorted(group) for group in groups), key=lambda group: (-len(group), group))
 
 
@@ -162,16 +194,14 @@ def _vectors(store: Store, model: str, numbers: Sequence[MemoryId]) -> tuple[lis
     return [MemoryId(items[at]) for at in there], rows[there]
 
 
-def _join_older(store: Store, model: str, numbers: Iterator[MemoryId], groups: _Groups) -> None:
+def _join_older(
+    store: Store, model: str, numbers: Iterator[MemoryId], groups: _Groups, known: Sequence[tuple[Floats, float]]
+) -> None:
     """Put what was not compared with everything into the group whose centre is nearest, if it is near enough."""
     import numpy as np
 
-    older = list(islice(numbers, _PAGE))
-    if not older:
-        return
-    known = [_centre(store.vectors(model, corpus=Corpus.MEMORY, items=group)[1]) for group in groups]
     centres, reaches = np.stack([centre for centre, _ in known]), np.array([reach for _, reach in known])
-    while older:
+    while older := list(islice(numbers, _PAGE)):
         items, rows = _vectors(store, model, older)
         closeness = rows @ centres.T
         best = closeness.argmax(axis=1)
@@ -179,121 +209,23 @@ def _join_older(store: Store, model: str, numbers: Iterator[MemoryId], groups: _
         for item, group, fits in zip(items, best.tolist(), near.tolist(), strict=True):
             if fits:
                 groups[group].append(item)
-        older = list(islice(numbers, _PAGE))
-
-
-def _dense(rows: Floats, least: int) -> list[list[int]]:
-    """Groups of rows that lie close together, by their places."""
-    try:
-        from sklearn.cluster import HDBSCAN
-    except ImportError:
-        return _joined(rows, least)
-    # The leaves of the tree: the widest groups it can make hold half of everything.
-    found = HDBSCAN(min_cluster_size=least, min_samples=1, cluster_selection_method="leaf", copy=True)
-    groups: dict[int, list[int]] = {}
-    for place, number in enumerate(found.fit_predict(rows.astype("float64")).tolist()):
-        if number >= 0:
-            groups.setdefault(number, []).append(place)
-    return list(groups.values()) or _joined(rows, least)  # it sees no group where there is only one
-
-
-def _joined(rows: Floats, least: int) -> list[list[int]]:
-    import numpy as np
-
-    units = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    others, closeness = _neighbours(units)
-    first = closeness[:, 0]
-    spread = float(first.std())
-    loosest = min(CLOSE, max(float(first.mean()) - LOOSEST * spread, _ordinary(units)))
-    # Each is among the other's nearest, or both say nearly the same: then there may be more of them than neighbours.
-    mutual = closeness >= np.minimum(closeness[others, -1] - _SAME, CLOSE)
-    ones, ranks = np.nonzero(mutual & (closeness >= loosest))
-    twos = others[ones, ranks]
-    order = np.lexsort((np.maximum(ones, twos), np.minimum(ones, twos), -closeness[ones, ranks]))
-    forest = _Forest(len(rows), least, SADDLE * spread)
-    for at in order.tolist():
-        forest.join(int(ones[at]), int(twos[at]), float(closeness[ones[at], ranks[at]]))
-    return forest.groups()
-
-
-_SAME = 1e-6
-
-
-def _ordinary(units: Floats) -> float:
-    """How close two rows may be without that meaning anything, from the closeness of all pairs."""
-    pairs = len(units) * (len(units) - 1)
-    total, products = units.sum(axis=0), units.T @ units
-    mean = (float(total @ total) - len(units)) / pairs
-    square = (float((products * products).sum()) - len(units)) / pairs
-    return float(mean + APART * max(0.0, square - mean * mean) ** 0.5)
-
-
-def _neighbours(units: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """The nearest neighbours of each row and how close they are, closest first; block by block, to save memory."""
-    import numpy as np
-
-    count = min(NEIGHBOURS, len(units) - 1)
-    others = np.empty((len(units), count), dtype=np.intp)
-    closeness = np.empty((len(units), count), dtype=np.float32)
-    for start in range(0, len(units), _BLOCK):
-        near = units[start : start + _BLOCK] @ units.T
-        places = np.arange(len(near))
-        near[places, start + places] = -2.0  # not its own neighbour
-        best = np.argpartition(-near, count - 1, axis=1)[:, :count]
-        found = np.take_along_axis(near, best, axis=1)
-        order = np.lexsort((best, -found), axis=1)
-        others[start : start + _BLOCK] = np.take_along_axis(best, order, axis=1)
-        closeness[start : start + _BLOCK] = np.take_along_axis(found, order, axis=1)
-    return others, closeness
-
-
-class _Forest:
-    """Groups that grow by being joined, the closest pairs first."""
-
-    def __init__(self, count: int, least: int, saddle: float) -> None:
-        self._above = list(range(count))
-        self._size = [1] * count
-        self._formed = [float("inf")] * count
-        """How close the pair was that made a group large enough to be one; once it is."""
-        self._least = least
-        self._saddle = saddle
-
-    def join(self, one: int, other: int, closeness: float) -> None:
-        """Make one group of those of two rows, unless both are groups that are denser than what lies between them."""
-        first, second = self._root(one), self._root(other)
-        if first == second:
-            return
-        grown = [root for root in (first, second) if self._size[root] >= self._least]
-        apart = len(grown) == 2 and min(self._formed[root] for root in grown) - closeness > self._saddle
-        if apart and closeness < CLOSE:
-            return
-        keep, give = (first, second) if (self._size[first], second) >= (self._size[second], first) else (second, first)
-        self._formed[keep] = max((self._formed[root] for root in grown), default=closeness)
-        self._above[give] = keep
-        self._size[keep] += self._size[give]
-
-    def groups(self) -> list[list[int]]:
-        """The groups that are large enough."""
-        found: dict[int, list[int]] = {}
-        for place in range(len(self._above)):
-            found.setdefault(self._root(place), []).append(place)
-        return [group for group in found.values() if len(group) >= self._least]
-
-    def _root(self, place: int) -> int:
-        while self._above[place] != place:
-            self._above[place] = self._above[self._above[place]]
-            place = self._above[place]
-        return place
 
 
 # --- Labels ---------------------------------------------------------------------------------------------------------
 
 
-def _label(store: Store, members: Sequence[MemoryId]) -> str:
+def _labels(store: Store, groups: _Portion) -> Iterator[str]:
+    everyone = [each for group in groups for each in group]
+    entries = {int(entry.of.id): entry for entry in store.entries(everyone, corpus=Corpus.MEMORY)}
+    stems = {each for entry in entries.values() for each in entry.fields[0].split()}
+    statistics = store.statistics(stems, corpus=Corpus.MEMORY)
+    for group in groups:
+        yield _label([entries[each] for each in group if each in entries], statistics)
+
+
+def _label(entries: Sequence[Entry], statistics: WordStatistics) -> str:
     """The two or three words that tell a group from the rest, as they are mostly written there."""
-    entries = store.entries(members[:LABELLED], corpus=Corpus.MEMORY)
     holding = Counter(each for entry in entries for each in set(entry.fields[0].split()))
-    statistics = store.statistics(holding, corpus=Corpus.MEMORY)
     worth = {each: count * rarity(each, statistics) for each, count in holding.items() if len(each) > 1}
     # What several members say comes before what one of them says.
     likely = sorted(worth, key=lambda each: (holding[each] < 2, -worth[each], each))[:_LIKELY]

@@ -36,6 +36,8 @@ class Habits:
         self._lock = threading.Lock()
         self._gathered: dict[bool, _Gathered] = {}
         self._recalls = 0
+        self.accesses = 0
+        """How many memories were recalled so far, each time counted."""
 
     def noticed(self, memories: Sequence[Memory]) -> None:
         """These were recalled together, the best first. Costs next to nothing."""
@@ -48,6 +50,7 @@ class Habits:
                 if numbers:
                     gathered = self._gathered.setdefault(shared, _Gathered())
                     gathered.uses.update(numbers)
+                    self.accesses += len(numbers)
                     gathered.together.update(combinations(sorted(numbers[:COMPANY]), 2))
 
     @property

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..embed import Embedder
 from ..embed.kin import Kinship
+from ..embed.static import STATIC_MODEL, StaticEmbedder
 from ..errors import EmbedderUnavailable, StoreError
 from ..model import Corpus
 from ..store import Store
@@ -55,6 +56,7 @@ class Meaning:
         self._wanted: Embedder | None = None
         self._others: dict[str, Embedder | None] = {}
         self._kinship: Kinship | None = None
+        self._built_in: Embedder | None = None
         self._trouble = ""
         self._retry_at = 0.0
         self._behind = False
@@ -140,6 +142,17 @@ class Meaning:
         if wanted:
             self._trouble = ""
         return vectors
+
+    def built_in(self) -> Embedder | None:
+        """The built-in model, whichever one the settings name; None where meaning is not to be used."""
+        wanted = self.wanted()
+        if wanted is not None and wanted.model == STATIC_MODEL:
+            return wanted
+        with self._lock:
+            if self._built_in is None and self.on:
+                with suppress(EmbedderUnavailable):
+                    self._built_in = StaticEmbedder()
+            return self._built_in
 
     def kinship(self) -> Kinship | None:
         """Words of like meaning, from the table that is built in."""

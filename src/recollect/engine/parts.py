@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -13,11 +13,13 @@ from ..config import Settings
 from ..errors import NotFound
 from ..model import Memory, MemoryId, Origin, Scope, Uid
 from ..policy.admit import Limits
+from ..policy.kinds import KindTable, kind_table
 from ..store import Store
 from .habit import Habits
 from .meaning import Meaning
 from .rerank import Reranker
 from .switch import Switch
+from .watch import Watch
 
 Clock: TypeAlias = Callable[[], datetime]
 SpaceName: TypeAlias = Literal["project", "global"]
@@ -47,6 +49,7 @@ class Parts:
     wake: Callable[[], None]
     """Tell the background, if there is one, that there may be something to do."""
     reranker: Reranker
+    watch: Watch
 
     def store(self, space: SpaceName) -> Store:
         """The store of a space."""
@@ -63,6 +66,11 @@ class Parts:
             paths=write.paths_limit,
             payload=write.payload_limit,
         )
+
+    @property
+    def kinds(self) -> KindTable:
+        """The kind table, with what the settings say otherwise."""
+        return kind_table(asdict(self.settings.halflife), asdict(self.settings.ttl))
 
     def find(self, ref: Ref) -> tuple[Store, Memory]:
         """The memory that a reference names, and the store it is in."""

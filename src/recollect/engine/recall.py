@@ -177,7 +177,7 @@ def recall(parts: Parts, query: object, wish: Wish) -> Recall:
         scored=search.scored,
         read=search.read,
         pinned=_pinned(search) if beside else (),
-        conflicts=_conflicts(search, hits) if beside and not search.late else (),
+        conflicts=_conflicts(search, hits) if wish.as_of is None and not search.late else (),
     )
     if wish.as_of is None:
         # What only came up because the gate was open is no habit.
@@ -543,14 +543,22 @@ def _pinned(search: _Search) -> tuple[Memory, ...]:
 def _conflicts(search: _Search, hits: list[Hit]) -> tuple[tuple[str, str], ...]:
     """Which of the results contradict something, as pairs of references."""
     pairs = []
-    for hit in hits:
-        store = search.parts.store(space_of(hit.memory.scope))
-        for link in store.links(hit.memory.id, kinds=frozenset({LinkKind.CONTRADICTS})):
-            ends = [store.get(MemoryId(int(end))) for end in (link.memory, link.target)]
+    kinds = frozenset({LinkKind.CONTRADICTS})
+    for space in ("project", "global"):
+        there = {hit.memory.id: hit.memory for hit in hits if space_of(hit.memory.scope) == space}
+        if not there:
+            continue
+        store = search.parts.store(space)
+        for link in store.links_of(list(there), kinds=kinds, limit=_CONFLICTS):
+            numbers = (link.memory, MemoryId(int(link.target)))
+            ends = [there.get(number) or store.get(number) for number in numbers]
             refs = sorted(end.ref for end in ends if end is not None and end.active)
             if len(refs) == 2:  # what is superseded or archived contradicts nobody any more
                 pairs.append((refs[0], refs[1]))
     return tuple(dict.fromkeys(pairs))
+
+
+_CONFLICTS = 100
 
 
 # --- Who may be found -----------------------------------------------------------------------------------------------

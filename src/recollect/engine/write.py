@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..codec import canonical, encode
 from ..errors import InvalidInput, NotFound, StoreError, TooLarge
@@ -20,9 +20,11 @@ from ..model import (
     LinkKind,
     Mark,
     Memory,
+    Origin,
     Outcome,
     Provenance,
     Rate,
+    Relation,
     Retag,
     Revise,
     Signals,
@@ -30,7 +32,9 @@ from ..model import (
     Weigh,
 )
 from ..policy.admit import admit, admit_edit, check_text, clean_tags, clean_text, compose, share
+from ..policy.promote import lineage_trust
 from ..store import Store
+from .consolidate import consolidated
 from .parts import Parts, Ref, new_uid, space_of
 
 NOTE_LIMIT = 1_000
@@ -43,9 +47,13 @@ class Remembered:
 
     memory: Memory
     duplicate: bool
-    """A memory already said exactly this; it was strengthened instead."""
+    """A memory already said this, in these or other words; it was strengthened instead."""
     redacted: bool
     """Something secret was left out before anything was stored."""
+    supersedes: tuple[str, ...] = ()
+    """The references of memories whose place it took."""
+    contradicts: tuple[str, ...] = ()
+    """The references of memories that it contradicts; each is a conflict that is open."""
 
     @property
     def ref(self) -> str:
@@ -55,8 +63,19 @@ class Remembered:
         return f"[id:{self.ref}] {self.memory.content}"
 
 
-def remember(parts: Parts, drafts: Sequence[Draft], *, key: str | None) -> list[Remembered]:
-    """Store drafts in one transaction. All of them, or none."""
+def remember(
+    parts: Parts,
+    drafts: Sequence[Draft],
+    *,
+    key: str | None,
+    status: Status = Status.CONFIRMED,
+    origin: Origin | None = None,
+    sources: Sequence[Ref] = (),
+) -> list[Remembered]:
+    """Store drafts in one transaction. All of them, or none.
+
+    What is derived from memories of the same space is trusted no more than the least trusted of them.
+    """
     parts.switch.require_on()
     batch = parts.settings.write.batch_limit
     if len(drafts) > batch:
@@ -70,20 +89,35 @@ def remember(parts: Parts, drafts: Sequence[Draft], *, key: str | None) -> list[
     if key is not None:
         check_text("key", key, KEY_LIMIT)
     now = parts.clock()
-    changes = [
-        Add(
-            memory=compose(draft, uid=new_uid(now), origin=parts.origin, now=now),
-            on_duplicate=Signals(importance=parts.settings.write.duplicate_importance, access=1),
-        )
-        for draft in admitted
-    ]
+    composed = [compose(draft, uid=new_uid(now), origin=origin or parts.origin, now=now) for draft in admitted]
     store = parts.store(spaces.pop())
-    receipt = store.apply(changes, actor=parts.actor, now=now, key=key)
+    derived_from = [_in_space(parts, store, ref) for ref in sources]
+    relations = tuple(
+        Relation(kind=LinkKind.DERIVED_FROM, target=each.id, content_hash=each.content_hash) for each in derived_from
+    )
+    adds = [
+        Add(
+            memory=replace(
+                memory, status=status, trust=lineage_trust(memory.trust, (each.trust for each in derived_from))
+            ),
+            on_duplicate=Signals(importance=parts.settings.write.duplicate_importance, access=1),
+            relations=relations,
+        )
+        for memory in composed
+    ]
+    receipt = store.apply(consolidated(parts, store, adds), actor=parts.actor, now=now, key=key)
     _embed_new(parts, store)
     return [
         _remembered(outcome, draft, as_given)
         for outcome, draft, as_given in zip(receipt.outcomes, admitted, drafts, strict=True)
     ]
+
+
+def _in_space(parts: Parts, store: Store, ref: Ref) -> Memory:
+    found, memory = parts.find(ref)
+    if found is not store:
+        raise InvalidInput("derived_from", "links never cross from a project to the global space or back")
+    return memory
 
 
 def _embed_new(parts: Parts, store: Store) -> None:
@@ -99,14 +133,21 @@ _IN_LINE = 0.01
 
 
 def _remembered(outcome: Outcome, admitted: Draft, given: Draft) -> Remembered:
-    if outcome.memory is None:
+    memory = outcome.memory
+    if memory is None:
         raise NotFound("memory", "stored under this key before and erased since")
     left_out = _placeholders(admitted)
     return Remembered(
-        memory=outcome.memory,
+        memory=memory,
         duplicate=outcome.action == "reinforce",
         redacted=left_out > 0 and left_out > _placeholders(given),
+        supersedes=_linked(memory, outcome.relations, LinkKind.SUPERSEDES),
+        contradicts=_linked(memory, outcome.relations, LinkKind.CONTRADICTS),
     )
+
+
+def _linked(memory: Memory, made: tuple[Relation, ...], kind: LinkKind) -> tuple[str, ...]:
+    return tuple(replace(memory, id=each.target).ref for each in made if each.kind is kind)
 
 
 def _placeholders(draft: Draft) -> int:
@@ -150,10 +191,12 @@ def feedback(parts: Parts, ref: Ref, *, helpful: bool, note: str) -> Memory:
     return _one(parts, store, Rate(id=memory.id, helpful=helpful, signals=signals, note=clean))
 
 
-def forget(parts: Parts, ref: Ref) -> Memory:
-    """Hide a memory from everything."""
+def retire(parts: Parts, ref: Ref, status: Status) -> Memory:
+    """Take a memory out of recall: archived, search still finds it; forgotten, it is hidden from everything."""
     store, memory = parts.find(ref)
-    return _one(parts, store, Mark(id=memory.id, status=Status.FORGOTTEN))
+    if memory.status is Status.FORGOTTEN and status is not Status.FORGOTTEN:
+        raise InvalidInput("status", f"memory {memory.ref} is forgotten; restore it first")
+    return _one(parts, store, Mark(id=memory.id, status=status))
 
 
 def pin(parts: Parts, ref: Ref, *, pinned: bool) -> Memory:

@@ -28,6 +28,7 @@ from .identity import content_hash, estimate_tokens, fingerprint, spelled_tag
 from .kinds import KINDS, TRUST
 from .redact import redact
 from .seasons import season_name
+from .triggers import checked_trigger
 
 NAME_LIMIT = 256
 """Most characters in a session id, an agent's name and the like."""
@@ -109,7 +110,7 @@ def admit(draft: Draft, limits: Limits) -> Draft:
         importance=None if draft.importance is None else share("importance", draft.importance),
         confidence=share("confidence", draft.confidence),
         message_range=_message_range(draft.message_range),
-        triggers=_texts("triggers", draft.triggers),
+        triggers=_triggers(draft.triggers),
         procedure=_procedure(draft.procedure),
         payload=_payload(draft.payload, limits.payload),
         snippet=clean_text("snippet", draft.snippet, SNIPPET_LIMIT, empty=True),
@@ -137,7 +138,7 @@ def admit_edit(edit: Edit, limits: Limits) -> Edit:
         importance=None if edit.importance is None else share("importance", edit.importance),
         tags=None if edit.tags is None else clean_tags(edit.tags, limits),
         anchors=None if edit.anchors is None else _anchors(edit.anchors, limits),
-        triggers=None if edit.triggers is None else _texts("triggers", edit.triggers),
+        triggers=None if edit.triggers is None else _triggers(edit.triggers),
         procedure=_procedure(edit.procedure),
         season=_season(edit.season),
     )
@@ -256,6 +257,10 @@ def _texts(field: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     if len(texts) > LIST_LIMIT:
         raise TooLarge(field, len(texts), LIST_LIMIT, unit="entries")
     return tuple(clean_text(field, text, SNIPPET_LIMIT) for text in texts)
+
+
+def _triggers(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(checked_trigger, _texts("triggers", patterns))))
 
 
 def _anchors(anchors: tuple[Anchor, ...], limits: Limits) -> tuple[Anchor, ...]:

@@ -7,13 +7,15 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import InvalidInput
-from ..model import Edit, Memory, Provenance, Reinforcement, Signals, Status, Uid
+from ..model import Edit, Memory, Origin, Provenance, Reinforcement, Signals, Status, Uid
 from .identity import content_hash, estimate_tokens, fingerprint
 
 COUNT_LIMIT = 1_000_000_000
 """Counters stop here instead of overflowing."""
 BREADCRUMBS = 50
 """Reinforcements remembered; the newest are kept."""
+TAGS, ANCHORS = 32, 64
+"""So many tags and files a memory has at most after it was repeated with others; what it has already it keeps."""
 
 
 def stepped(memory: Memory, now: datetime) -> Memory:
@@ -37,11 +39,25 @@ def weighed(memory: Memory, signals: Signals, now: datetime) -> Memory:
 
 
 def repeated(memory: Memory, again: Memory, signals: Signals, now: datetime) -> Memory:
-    """The memory after the same words came in a second time, with a breadcrumb of where."""
+    """The memory after the same came in a second time, with a breadcrumb of where.
+
+    It gains the tags and files that it did not have. Once the user has said it, it is trusted as the user is and no
+    longer a candidate.
+    """
     crumb = Reinforcement(
         at=now, session_id=again.session_id, message=again.message_range[0] if again.message_range else None
     )
-    return replace(weighed(memory, signals, now), reinforcements=(*memory.reinforcements, crumb)[-BREADCRUMBS:])
+    after = replace(
+        weighed(memory, signals, now),
+        reinforcements=(*memory.reinforcements, crumb)[-BREADCRUMBS:],
+        tags=tuple(dict.fromkeys((*memory.tags, *again.tags)))[: max(TAGS, len(memory.tags))],
+        anchors=tuple(dict.fromkeys((*memory.anchors, *again.anchors)))[: max(ANCHORS, len(memory.anchors))],
+    )
+    if again.origin not in (Origin.USER_STATED, Origin.USER_CORRECTED) or memory.trust >= again.trust:
+        return after
+    status = Status.CONFIRMED if memory.status is Status.CANDIDATE else memory.status
+    provenance = (*memory.provenance, *again.provenance)
+    return replace(after, trust=again.trust, status=status, provenance=provenance, confirmed_at=now)
 
 
 def revised(memory: Memory, edit: Edit, step: Provenance | None, now: datetime) -> Memory:
@@ -79,6 +95,12 @@ def marked(memory: Memory, status: Status, superseded_by: Uid | None, now: datet
     """The memory in another status. What superseded it is known only while it is superseded."""
     by = superseded_by if status is Status.SUPERSEDED else None
     return replace(stepped(memory, now), status=status, superseded_by=by)
+
+
+def vouched(memory: Memory, trust: float, step: Provenance, now: datetime) -> Memory:
+    """The memory after somebody vouched for it: trusted this far, and sure of itself from now on."""
+    provenance = (*memory.provenance, step)
+    return replace(stepped(memory, now), trust=_share(trust), provenance=provenance, confirmed_at=now)
 
 
 def retagged(memory: Memory, add: tuple[str, ...], remove: tuple[str, ...], now: datetime) -> Memory:

@@ -7,7 +7,9 @@ relative and marked so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from ..model import Kind, Origin
 
@@ -57,6 +59,24 @@ TRUST: dict[Origin, float] = {
 """How far each origin is trusted. A memory made from others is trusted no more than the least of them."""
 
 
-def half_life_days(kind: Kind, origin: Origin) -> float:
+KindTable: TypeAlias = Mapping[Kind, Traits]
+
+
+def kind_table(half_lives: Mapping[str, float | None], ttls: Mapping[str, int | None]) -> KindTable:
+    """The kind table with other half-lives and TTLs, by the names of kinds, both in days; None leaves one as it is.
+
+    A TTL of 0 is none: such a memory does not expire by age.
+    """
+    return {
+        kind: replace(
+            traits,
+            half_life_days=half_lives.get(kind) or traits.half_life_days,
+            ttl_days=traits.ttl_days if (ttl := ttls.get(kind)) is None else ttl or None,
+        )
+        for kind, traits in KINDS.items()
+    }
+
+
+def half_life_days(kind: Kind, origin: Origin, table: KindTable = KINDS) -> float:
     """Days after which confidence has fallen to 1/e, before access and trust are counted."""
-    return INFERRED_HALF_LIFE_DAYS if origin is Origin.INFERRED else KINDS[kind].half_life_days
+    return INFERRED_HALF_LIFE_DAYS if origin is Origin.INFERRED else table[kind].half_life_days

@@ -26,6 +26,7 @@ from ..model import (
     Define,
     Definition,
     Disconnect,
+    Drop,
     Edit,
     Feedback,
     File,
@@ -35,22 +36,33 @@ from ..model import (
     Mark,
     Memory,
     MemoryId,
+    Notice,
     Outcome,
     Passage,
+    Perform,
+    Propose,
     Put,
     Rate,
+    Refuse,
     Regroup,
+    Relation,
     Retag,
+    Revert,
     Revise,
+    Sight,
     Status,
+    Step,
+    StepState,
     Uid,
     Unfile,
     Version,
+    Vouch,
     Weigh,
 )
-from ..policy.evolve import marked, repeated, retagged, revised, weighed
+from ..policy.evolve import marked, repeated, retagged, revised, vouched, weighed
 from ..policy.identity import state_hash
 from .audit import TRIM, Bound, Head, chained
+from .undoing import REVERSIBLE, Numbered, changed_since, kept_image, outdated, preimage, put_back, with_afterimage
 
 BIGGEST_KEPT_ID = 2**53
 """A memory from elsewhere keeps its id up to here; beyond, the ids of later ones would run out."""
@@ -81,15 +93,49 @@ class Rows(Protocol):
 
     def drop_link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> bool: ...
     def add_feedback(self, feedback: Feedback) -> bool: ...
-    def regroup(self, clusters: tuple[tuple[str, tuple[MemoryId, ...]], ...]) -> None: ...
+    def regroup(self, change: Regroup) -> None: ...
+    def clusters_between(self, first: int, last: int | None) -> tuple[Numbered, ...]:
+        """The clusters numbered so, in order, with their members."""
+
+    def put_clusters(self, first: int, last: int | None, clusters: tuple[Numbered, ...]) -> None:
+        """Replace the clusters numbered so by these, each under its own number."""
+
     def file_passage(self, passage: Passage) -> None:
         """Index a passage in place of the one at its position; else under its id, or under a new one if it has none."""
 
     def unfile(self, corpus: Corpus, document: str, start: int) -> int:
         """Drop a document's passages from a position on; returns how many there were."""
 
+    def definition(self, sort: str, name: str) -> Definition | None: ...
     def define(self, definition: Definition) -> None: ...
     def undefine(self, sort: str, name: str) -> bool: ...
+    def link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> Link | None: ...
+    def rewind(self, there: Memory, version: int) -> Memory:
+        """Make a memory what it was in an earlier version, as if those since had never been; how it was used stays.
+
+        Their numbers are not given again: whoever read one of them must not take another for it.
+        """
+
+    def highest_version(self, memory_id: MemoryId) -> int:
+        """The highest version number that a memory had and has no longer; 0 if it was never rewound."""
+
+    def step_aside(self, memories: tuple[MemoryId, ...]) -> None:
+        """Let memories hold no place for a moment, so that they can be put back in any order."""
+
+    def sight(self, sort: str, memories: tuple[MemoryId, ...], at: datetime) -> None:
+        """Note since when memories are in a condition. A note from the future, left by a clock that was wrong, goes."""
+
+    def unsight(self, sort: str, memories: tuple[MemoryId, ...]) -> None: ...
+    def notice(self, fingerprint: str, session_id: str, agent: str, at: datetime) -> None: ...
+    def has_plan(self, plan: int) -> bool: ...
+    def add_plan(self, sort: str, made_by: str, at: datetime, live: int) -> int: ...
+    def add_step(self, plan: int, step: Step) -> None:
+        """Write down a step as the last of a plan."""
+
+    def step(self, plan: int, number: int) -> tuple[Step, Json] | None:
+        """A step, and what was kept to undo it."""
+
+    def settle_step(self, plan: int, number: int, state: StepState, undo: Json, at: datetime) -> None: ...
     def head(self) -> Head: ...
     def base(self) -> Head: ...
     def append_audit(self, entry: AuditEntry) -> None: ...
@@ -103,7 +149,8 @@ def request_hash(changes: tuple[Change, ...], actor: str) -> str:
     for change in changes:
         if isinstance(change, Add):
             fixed = replace(change.memory, uid=Uid(""), created_at=_NEVER, updated_at=_NEVER, confirmed_at=_NEVER)
-            change = replace(change, memory=replace(fixed, provenance=()))
+            # What it is found to be like depends on what is there, which the first request has changed.
+            change = replace(change, memory=replace(fixed, provenance=()), same_as=None, relations=())
         elif isinstance(change, Revise):
             change = replace(change, provenance=None)
         asked.append([type(change).__name__, encode(change)])
@@ -150,7 +197,7 @@ class Work:
             case Put():
                 return self._put(change)
             case Regroup():
-                self._rows.regroup(change.clusters)
+                self._rows.regroup(change)
                 self._log("regroup", detail={"clusters": len(change.clusters)})
                 return Outcome(action="regroup")
             case Clear():
@@ -161,6 +208,22 @@ class Work:
                 return self._unfile(change)
             case Define():
                 return self._define(change)
+            case Vouch():
+                return self._vouch(change)
+            case Sight():
+                return self._sight(change)
+            case Notice():
+                return self._notice(change)
+            case Propose():
+                return self._propose(change)
+            case Perform():
+                return self._perform(change)
+            case Revert():
+                return self._revert(change)
+            case Refuse():
+                return self._let_go(change, StepState.REFUSED, "refuse")
+            case Drop():
+                return self._let_go(change, StepState.DROPPED, "drop")
         assert_never(change)
 
     def _add(self, change: Add) -> Outcome:
@@ -168,10 +231,37 @@ class Work:
         if existing is not None:
             after = repeated(existing, change.memory, change.on_duplicate, self._now)
             return self._store("reinforce", existing, after, detail={"duplicate": True})
+        alike = self._still(change.same_as) if change.same_as else None
+        if alike is not None:
+            after = repeated(alike, change.memory, change.on_duplicate, self._now)
+            return self._store("reinforce", alike, after, detail={"duplicate": "near"})
         state = state_hash(change.memory)
         memory = self._rows.insert(replace(change.memory, id=UNSAVED), state, self._now)
         self._log("add", memory, state, detail={"kind": memory.kind.value, "origin": memory.origin.value})
-        return Outcome(action="add", memory=memory)
+        made = tuple(relation for relation in change.relations if self._relate(memory, relation))
+        return Outcome(action="add", memory=memory, relations=made)
+
+    def _still(self, relation: Relation) -> Memory | None:
+        """The memory that a relation was found to, if it is still live and still says what it did."""
+        found = self._rows.get(relation.target)
+        return found if found and found.active and found.content_hash == relation.content_hash else None
+
+    def _relate(self, memory: Memory, relation: Relation) -> bool:
+        other = self._still(relation)
+        if other is None:
+            return False
+        self._connect(
+            Link(
+                memory=memory.id,
+                kind=relation.kind,
+                target=other.id,
+                weight=relation.weight,
+                made_by=self._actor,
+            )
+        )
+        if relation.kind is LinkKind.SUPERSEDES:
+            self._mark(other, Mark(id=other.id, status=Status.SUPERSEDED, superseded_by=memory.uid))
+        return True
 
     def _revise(self, change: Revise) -> Outcome:
         before = self._memory(change.id)
@@ -235,7 +325,8 @@ class Work:
             return Outcome(action="unchanged", memory=there)
         stored = self._put_new(change) if there is None else self._put_over(there, change.memory)
         for version in change.history:
-            self._rows.add_version(stored.id, version)
+            if version.memory.version < stored.version:
+                self._rows.add_version(stored.id, version)
         for verdict in change.feedback:
             self._rows.add_feedback(verdict)
         self._log("put", stored, state_hash(stored), detail={"version": stored.version, "known": there is not None})
@@ -252,7 +343,8 @@ class Work:
 
     def _put_over(self, there: Memory, wanted: Memory) -> Memory:
         """The state that was there becomes a version, so that nothing is lost whichever of the two was newer."""
-        after = replace(wanted, id=there.id, version=max(wanted.version, there.version + 1))
+        next_version = max(there.version, self._rows.highest_version(there.id)) + 1
+        after = replace(wanted, id=there.id, version=max(wanted.version, next_version))
         self._refuse_twin(after)
         self._rows.replace(there, after, state_hash(after), self._now)
         return after
@@ -300,6 +392,80 @@ class Work:
         self._log("define", detail=detail)
         return Outcome(action="define")
 
+    def _vouch(self, change: Vouch) -> Outcome:
+        before = self._memory(change.id)
+        after = vouched(before, change.trust, change.provenance, self._now)
+        return self._store("vouch", before, after, detail={"from": before.trust, "to": after.trust})
+
+    def _sight(self, change: Sight) -> Outcome:
+        self._rows.sight(change.sort, change.seen, self._now)
+        self._rows.unsight(change.sort, change.gone)
+        detail: Json = {"sort": change.sort, "seen": len(change.seen), "gone": len(change.gone)}
+        self._log("sight", detail=detail)
+        return Outcome(action="sight")
+
+    def _notice(self, change: Notice) -> Outcome:
+        for each in change.fingerprints:
+            self._rows.notice(each, change.session_id, change.agent, self._now)
+        self._log("notice", detail={"findings": len(change.fingerprints)})
+        return Outcome(action="notice")
+
+    def _propose(self, change: Propose) -> Outcome:
+        for each in (each for step in change.steps for each in step.changes):
+            if not isinstance(each, REVERSIBLE):
+                raise InvalidInput("steps", f"a step cannot consist of {type(each).__name__}, which cannot be undone")
+        plan = change.plan
+        if plan is None:
+            plan = self._rows.add_plan(change.sort, self._actor, self._now, change.live)
+        elif not self._rows.has_plan(plan):
+            raise NotFound("plan", str(plan))
+        for step in change.steps:
+            self._rows.add_step(plan, step)
+        self._log("propose", detail={"plan": plan, "sort": change.sort, "steps": len(change.steps)})
+        return Outcome(action="propose", plan=plan)
+
+    def _perform(self, change: Perform) -> Outcome:
+        step, _ = self._step(change.plan, change.step)
+        if step.state is not StepState.PROPOSED:
+            return Outcome(action="unchanged", plan=change.plan)
+        if outdated(step, self._rows):
+            self._settle(change, StepState.OUTDATED, None)
+            return Outcome(action="outdated", plan=change.plan)
+        before = preimage(step, self._rows)
+        for each in step.changes:
+            self._carry_out(each)
+        self._settle(change, StepState.DONE, with_afterimage(before, self._rows))
+        return Outcome(action="perform", plan=change.plan)
+
+    def _revert(self, change: Revert) -> Outcome:
+        step, undo = self._step(change.plan, change.step)
+        if step.state is not StepState.DONE:
+            return Outcome(action="unchanged", plan=change.plan)
+        kept = kept_image(undo)
+        if changed_since(kept, self._rows):
+            return Outcome(action="changed-since", plan=change.plan)
+        for memory in put_back(kept, self._rows):
+            self._log("undo", memory, state_hash(memory), detail={"plan": change.plan, "step": change.step})
+        self._settle(change, StepState.UNDONE, None)
+        return Outcome(action="revert", plan=change.plan)
+
+    def _let_go(self, change: Refuse | Drop, state: StepState, action: str) -> Outcome:
+        step, _ = self._step(change.plan, change.step)
+        if step.state is not StepState.PROPOSED:
+            return Outcome(action="unchanged", plan=change.plan)
+        self._settle(change, state, None)
+        return Outcome(action=action, plan=change.plan)
+
+    def _step(self, plan: int, number: int) -> tuple[Step, Json]:
+        found = self._rows.step(plan, number)
+        if found is None:
+            raise NotFound("step", f"{number} of plan {plan}")
+        return found
+
+    def _settle(self, change: Perform | Revert | Refuse | Drop, state: StepState, undo: Json) -> None:
+        self._rows.settle_step(change.plan, change.step, state, undo, self._now)
+        self._log("step", detail={"plan": change.plan, "step": change.step, "state": state.value})
+
     def _memory(self, memory_id: MemoryId | str) -> Memory:
         found = self._rows.get(MemoryId(memory_id)) if isinstance(memory_id, int) else None
         if found is None:
@@ -310,6 +476,7 @@ class Work:
         """Write the memory's next version, keep the one before, and log it."""
         if after.fingerprint != before.fingerprint or after.status is not before.status:
             self._refuse_twin(after)
+        after = replace(after, version=max(after.version, self._rows.highest_version(before.id) + 1))
         state = state_hash(after)
         self._rows.replace(before, after, state, self._now)
         self._log(action, after, state, detail=detail)

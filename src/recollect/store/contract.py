@@ -24,7 +24,10 @@ from ..model import (
     MemoryId,
     Near,
     Order,
+    Plan,
     Receipt,
+    Step,
+    StepState,
     Tag,
     Together,
     Uid,
@@ -82,7 +85,8 @@ class Store(Protocol):
         """How many memories there are for which every condition holds."""
 
     def totals(self) -> dict[str, int]:
-        """How many records of each sort there are: memory, version, link, feedback, audit, passage, definition."""
+        """How many records of each sort there are: memory, version, link, feedback, audit, passage, definition and
+        plan."""
 
     def tally(self, field: str, where: Where = ()) -> dict[str, int]:
         """How many memories there are for each value of a field."""
@@ -155,6 +159,27 @@ class Store(Protocol):
 
     def definitions(self, sort: str | None = None) -> tuple[Definition, ...]:
         """What is defined, by name."""
+
+    def plans(self, *, limit: int = 20) -> tuple[Plan, ...]:
+        """The plans there are, newest first."""
+
+    def steps(self, plan: int, *, states: frozenset[StepState] = frozenset(StepState)) -> tuple[Step, ...]:
+        """The steps of a plan that stand so, in order."""
+
+    def refused(self) -> frozenset[str]:
+        """The keys of all steps that somebody refused."""
+
+    def sightings(self, sort: str) -> dict[MemoryId, datetime]:
+        """Which memories are noted to be in a condition, and since when."""
+
+    def seen(self, fingerprints: Collection[str]) -> dict[str, tuple[int, int]]:
+        """In how many sessions and by how many agents findings were noticed; those never noticed are left out."""
+
+    def acting(self) -> tuple[Memory, ...]:
+        """The live memories that have triggers or are procedures."""
+
+    def acting_mark(self) -> int:
+        """A number that is another one whenever `acting` has changed; cheaper than looking. Good in this process."""
 
     def links(
         self,

@@ -28,6 +28,7 @@ from .contract import Options
 from .sqlite.connect import Connections, require_engine, translated
 from .sqlite.files import prepare
 from .sqlite.search import read_passages
+from .sqlite.steps import STEP_COLUMNS
 from .sqlite.store import SqliteStore
 from .sqlite.work import SqliteRows, read_head, write_audit, write_head
 
@@ -80,6 +81,7 @@ class JsonStore(SqliteStore):
             "definitions": [list(row) for row in connection.execute(f"SELECT {_DEFINITION_COLUMNS} FROM definitions")],
             "passages": [encode(each) for each in read_passages(connection)],
             "together": [list(row) for row in connection.execute(f"SELECT {_TOGETHER_COLUMNS} FROM together")],
+            **{table: _rows(connection, table, columns) for table, columns in _LIFECYCLE},
             "requests": [list(row) for row in connection.execute(f"SELECT {_REQUEST_COLUMNS} FROM requests")],
         }
 
@@ -97,6 +99,17 @@ _LINK_COLUMNS = "memory_id, kind, target_id, weight, made_by, created_at, update
 _REQUEST_COLUMNS = "key, request_hash, at, outcomes"
 _DEFINITION_COLUMNS = "sort, name, value, made_by, updated_at, row_hash"
 _TOGETHER_COLUMNS = "memory_id, other_id, strength, at"
+_LIFECYCLE = (
+    ("plans", "id, sort, made_at, made_by, live, row_hash"),
+    ("steps", f"plan_id, {STEP_COLUMNS}, undo, settled_at, row_hash"),
+    ("sightings", "memory_id, sort, since"),
+    ("findings", "fingerprint, session_id, agent, at"),
+    ("rewound", "memory_id, version"),
+)
+
+
+def _rows(connection: apsw.Connection, table: str, columns: str) -> Json:
+    return [list(row) for row in connection.execute(f"SELECT {columns} FROM {table}")]
 
 
 def _take(path: Path) -> int:
@@ -198,6 +211,7 @@ _TABLES = (
     ("together", "together", _TOGETHER_COLUMNS),
     ("clusters", "clusters", "id, label"),
     ("members", "memory_clusters", "memory_id, cluster_id"),
+    *((table, table, columns) for table, columns in _LIFECYCLE),
 )
 
 

@@ -16,6 +16,7 @@ from .index import Tally, index_memory, index_of, index_passage, read_size, writ
 from .rows import COLUMNS, SELECTED, UNREADABLE, from_row, read_memories, row_hash, version_from
 from .schema import WORD_INDEX, passage_index
 from .search import read_passages
+from .steps import STEP_COLUMNS
 from .vectors import rebuild_vectors, vector_faults
 from .work import audit_entry, read_head
 
@@ -91,6 +92,8 @@ def _row_faults(connection: apsw.Connection) -> Iterator[str]:
         ("links", "memory_id, kind, target_id, weight, made_by, created_at, updated_at"),
         ("feedback", "memory_id, at, actor, helpful, note"),
         ("definitions", "sort, name, value, made_by, updated_at"),
+        ("plans", "sort, made_at, made_by, live"),
+        ("steps", f"plan_id, {STEP_COLUMNS}, undo, settled_at"),
     ):
         for *row, hashed in connection.execute(f"SELECT {columns}, row_hash FROM {table}"):
             if row_hash(table, row) != hashed:
@@ -239,7 +242,7 @@ _CHECKS: tuple[tuple[str, Callable[[apsw.Connection], Iterator[str]], bool, str]
     ("references", _foreign_key_faults, False, "every row belongs to a memory"),
     ("memories", _memory_faults, False, "every memory is as it was stored"),
     ("versions", _version_faults, False, "every earlier version is as it was stored"),
-    ("links and feedback", _row_faults, False, "every link, verdict and definition is as it was stored"),
+    ("links and feedback", _row_faults, False, "every link, verdict, definition and plan is as it was stored"),
     ("audit", audit_faults, False, "the audit is complete and unaltered"),
     ("word index", _word_index_faults, True, "every memory is indexed under its words"),
     ("word counts", _count_faults, True, "word counts are right"),

@@ -14,6 +14,7 @@ from ...codec import canonical, decode, digest, encode, from_micros, to_micros
 from ...errors import InvalidInput, StoreDamaged
 from ...model import (
     Anchor,
+    Definition,
     Json,
     Kind,
     Memory,
@@ -174,3 +175,14 @@ def version_from(state: str, recorded_from: int, recorded_to: int) -> Version:
     except UNREADABLE as error:
         raise StoreDamaged("versions", f"a version cannot be read ({error})") from error
     return Version(memory=memory, recorded_from=from_micros(recorded_from), recorded_to=from_micros(recorded_to))
+
+
+def definition_from(row: tuple[Any, ...]) -> Definition:
+    """The definition that a row holds."""
+    sort, name, value, made_by, updated = row
+    try:
+        return Definition(
+            sort=sort, name=name, value=json.loads(value), made_by=made_by, updated_at=from_micros(updated)
+        )
+    except UNREADABLE as error:
+        raise StoreDamaged(f"definition of {sort} {name}", f"its row cannot be read ({error})") from error

@@ -1,8 +1,9 @@
 """The schema, as an append-only list of migrations. A migration that was released is never changed again.
 
-Canonical: memories, versions, links, feedback, audit, requests, definitions. Derived, and rebuilt on request:
-memory_tags, memory_files, words, terms, and the same for passages. Clusters are derived too, but by the garden, and
-vectors by an embedder; passages are derived from their documents. What was recalled together is a habit, not knowledge.
+Canonical: memories, versions, links, feedback, audit, requests, definitions, plans, steps. Derived, and rebuilt on
+request: memory_tags, memory_files, words, terms, and the same for passages. Clusters are derived too, but by the
+garden, and vectors by an embedder; passages are derived from their documents. What was recalled together is a habit,
+not knowledge; sightings and findings are notes for decisions that are yet to come.
 """
 
 from __future__ import annotations
@@ -249,14 +250,74 @@ def m003_search(connection: apsw.Connection) -> None:
         connection.execute(passage_index(table))
 
 
+def m004_lifecycle(connection: apsw.Connection) -> None:
+    """What tending memories needs: plans with their steps, since when a memory is in a condition, findings noticed."""
+    connection.execute(
+        """
+        CREATE TABLE plans (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            sort TEXT NOT NULL,
+            made_at INTEGER NOT NULL,
+            made_by TEXT NOT NULL,
+            live INTEGER NOT NULL,
+            row_hash TEXT NOT NULL
+        ) STRICT;
+        -- Changes and what undoes them name memories by id and version; no text of theirs is copied here.
+        CREATE TABLE steps (
+            plan_id INTEGER NOT NULL REFERENCES plans (id) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            sort TEXT NOT NULL,
+            key TEXT NOT NULL,
+            why TEXT NOT NULL,
+            changes TEXT NOT NULL,
+            expects TEXT NOT NULL,
+            retires TEXT NOT NULL,
+            state TEXT NOT NULL,
+            undo TEXT,
+            settled_at INTEGER,
+            row_hash TEXT NOT NULL,
+            PRIMARY KEY (plan_id, number)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX steps_key ON steps (key);
+        CREATE INDEX steps_state ON steps (state, plan_id);
+
+        CREATE TABLE sightings (
+            memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+            sort TEXT NOT NULL,
+            since INTEGER NOT NULL,
+            PRIMARY KEY (sort, memory_id)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX sightings_memory ON sightings (memory_id);
+
+        CREATE TABLE findings (
+            fingerprint TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            agent TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (fingerprint, session_id, agent)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Version numbers that an undone step used up; they are not given again.
+        CREATE TABLE rewound (
+            memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+            version INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE INDEX memories_acting ON memories (id, status, version)
+            WHERE triggers IS NOT NULL OR procedure IS NOT NULL;
+        CREATE INDEX memories_candidate ON memories (id) WHERE status = 'candidate';
+        """
+    )
+
+
 def mark_stale(connection: apsw.Connection) -> None:
     """Ask for the derived rows to be made anew before the store is next used, whatever happens in between."""
     connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('stale', 'index')")
 
 
-MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index, m003_search)
+MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index, m003_search, m004_lifecycle)
 
-SHAPE = "b2:92c87196e394afaf72a36a0ec5c4208cbcdb42a8c2c3d152a4ff8cdc9f8449fc"
+SHAPE = "b2:2d3c20d4a93112fdda69279ab046661146b8915972bcbf85e8102a413095a59e"
 """Hash of the present schema, as SQLite tells it; a file whose schema is another one is not trusted."""
 
 
@@ -279,7 +340,8 @@ _TABLES_JSON = (
     '["memories","versions","links","feedback","audit","requests","clusters","memory_clusters","meta",'
     '"memory_tags","memory_files","words","terms",'
     '"definitions","passages","items_words","sessions_words","sources_words","passage_terms",'
-    '"models","vectors","together"]'
+    '"models","vectors","together",'
+    '"plans","steps","sightings","findings","rewound"]'
 )
 
 

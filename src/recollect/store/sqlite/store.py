@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Self, TypeAlias, cast
 
 import apsw
 
-from ...codec import canonical, from_micros, to_micros
-from ...errors import InvalidInput, KeyReused, StoreDamaged
+from ...codec import canonical, decode, encode, from_micros, to_micros
+from ...errors import InvalidInput, KeyReused
 from ...model import (
     LIVE,
     AuditEntry,
@@ -31,7 +31,11 @@ from ...model import (
     Near,
     Order,
     Outcome,
+    Plan,
     Receipt,
+    Relation,
+    Step,
+    StepState,
     Tag,
     Together,
     Uid,
@@ -48,7 +52,7 @@ from . import files, habits
 from .check import audit_faults, check_store, check_word_index, rebuild_derived
 from .connect import Connections, require_engine
 from .filters import order_sql, tallied_sql, where_sql
-from .rows import SELECTED, UNREADABLE, Value, first_row, read_memories, read_memory, version_from
+from .rows import SELECTED, Value, definition_from, first_row, read_memories, read_memory, version_from
 from .search import (
     filter_sql,
     find_items,
@@ -58,6 +62,7 @@ from .search import (
     read_texts,
     read_vocabulary,
 )
+from .steps import read_plans, read_seen, read_steps
 from .vectors import Vectors
 from .work import SqliteRows, audit_entry, read_head
 
@@ -138,7 +143,16 @@ class SqliteStore:
         outcomes = tuple(self._outcome(connection, *told) for told in json.loads(row[1]))
         return Receipt(outcomes=outcomes, replayed=True)
 
-    def _outcome(self, connection: apsw.Connection, action: str, memory_id: int, kind: str, target: int) -> Outcome:
+    def _outcome(
+        self,
+        connection: apsw.Connection,
+        action: str,
+        memory_id: int,
+        kind: str,
+        target: int,
+        plan: int | None = None,
+        relations: Sequence[Json] = (),
+    ) -> Outcome:
         link = first_row(
             connection,
             "SELECT memory_id, kind, target_id, weight, made_by, created_at, updated_at FROM links"
@@ -148,7 +162,13 @@ class SqliteStore:
             target,
         )
         memory = self._get(connection, memory_id) if memory_id else None
-        return Outcome(action=action, memory=memory, link=_link(cast(_LinkRow, link)) if link else None)
+        return Outcome(
+            action=action,
+            memory=memory,
+            link=_link(cast(_LinkRow, link)) if link else None,
+            plan=plan,
+            relations=tuple(decode(Relation, each) for each in relations),
+        )
 
     def _remember(self, connection: apsw.Connection, key: str, request: str, receipt: Receipt, now: datetime) -> None:
         outcomes = canonical([_told(each) for each in receipt.outcomes])
@@ -304,7 +324,44 @@ class SqliteStore:
                 " ORDER BY sort, name",
                 (sort,),
             )
-            return tuple(_definition(row) for row in rows)
+            return tuple(definition_from(row) for row in rows)
+
+    def plans(self, *, limit: int = 20) -> tuple[Plan, ...]:
+        with self._connections.reading() as connection:
+            return tuple(read_plans(connection, limit))
+
+    def steps(self, plan: int, *, states: frozenset[StepState] = frozenset(StepState)) -> tuple[Step, ...]:
+        with self._connections.reading() as connection:
+            return tuple(read_steps(connection, plan, states)) if _possible(plan) else ()
+
+    def refused(self) -> frozenset[str]:
+        with self._connections.reading() as connection:
+            return frozenset(key for (key,) in connection.execute("SELECT key FROM steps WHERE state = 'refused'"))
+
+    def sightings(self, sort: str) -> dict[MemoryId, datetime]:
+        with self._connections.reading() as connection:
+            rows = connection.execute("SELECT memory_id, since FROM sightings WHERE sort = ?", (sort,))
+            return {MemoryId(number): from_micros(since) for number, since in rows}
+
+    def seen(self, fingerprints: Collection[str]) -> dict[str, tuple[int, int]]:
+        with self._connections.reading() as connection:
+            return read_seen(connection, fingerprints)
+
+    def acting(self) -> tuple[Memory, ...]:
+        with self._connections.reading() as connection:
+            sql = (
+                f"SELECT {SELECTED} FROM memories m WHERE (m.triggers IS NOT NULL OR m.procedure IS NOT NULL)"
+                f" AND m.status IN ({_LIVE_SQL}) ORDER BY m.id"
+            )
+            return tuple(read_memories(connection, sql))
+
+    def acting_mark(self) -> int:
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "SELECT m.id, m.version FROM memories m WHERE (m.triggers IS NOT NULL OR m.procedure IS NOT NULL)"
+                f" AND m.status IN ({_LIVE_SQL}) ORDER BY m.id"
+            )
+            return hash(tuple(rows))
 
     def held_at(self, moment: datetime) -> Iterator[Memory]:
         when = to_micros(moment)
@@ -447,6 +504,7 @@ _TOTALS = (
     ("audit", "audit"),
     ("passage", "passages"),
     ("definition", "definitions"),
+    ("plan", "plans"),
 )
 _LIVE_SQL = ", ".join(f"'{status}'" for status in sorted(LIVE))
 _LINK_QUERIES: tuple[tuple[LinkKind | None, str], ...] = (
@@ -481,16 +539,6 @@ _TOUCHING = {
 }
 
 
-def _definition(row: tuple[Any, ...]) -> Definition:
-    sort, name, value, made_by, updated = row
-    try:
-        return Definition(
-            sort=sort, name=name, value=json.loads(value), made_by=made_by, updated_at=from_micros(updated)
-        )
-    except UNREADABLE as error:
-        raise StoreDamaged(f"definition of {sort} {name}", f"its row cannot be read ({error})") from error
-
-
 def _possible(number: int) -> bool:
     """Whether a number can be an id; what cannot be bound cannot be there."""
     return 0 < number < 2**63
@@ -499,7 +547,11 @@ def _possible(number: int) -> bool:
 def _told(outcome: Outcome) -> Json:
     link = outcome.link
     memory_id = outcome.memory.id if outcome.memory else 0
-    return [outcome.action, memory_id, link.kind.value if link else "", link.target if link else 0]
+    relations = [encode(each) for each in outcome.relations]
+    return [
+        *(outcome.action, memory_id, link.kind.value if link else "", link.target if link else 0),
+        *(outcome.plan, relations),
+    ]
 
 
 _LinkRow: TypeAlias = tuple[int, str, int | str, float, str, int | None, int | None]

@@ -10,23 +10,29 @@ from typing import Any, cast
 import apsw
 
 from ...codec import canonical, from_micros, to_micros
-from ...errors import StoreDamaged
+from ...errors import DuplicateMemory, StoreDamaged
 from ...model import (
+    OCCUPYING,
     AuditEntry,
     Corpus,
     Definition,
     Feedback,
+    Json,
     Link,
     LinkKind,
     Memory,
     MemoryId,
     Passage,
+    Regroup,
     Status,
+    Step,
+    StepState,
     Uid,
     Version,
 )
-from ...policy.identity import content_hash
+from ...policy.identity import content_hash, state_hash
 from ..audit import Head
+from ..undoing import Numbered
 from .index import (
     Tally,
     index_memory,
@@ -38,14 +44,17 @@ from .index import (
 )
 from .rows import (
     SELECTED,
+    definition_from,
     first_row,
     insert_row,
     read_memories,
     read_memory,
     row_hash,
     update_row,
+    version_from,
     version_row,
 )
+from .steps import STEP_COLUMNS, step_from, write_step
 from .vectors import drop_item_vectors
 
 
@@ -146,9 +155,90 @@ class SqliteRows:
         )
         return True
 
-    def regroup(self, clusters: tuple[tuple[str, tuple[MemoryId, ...]], ...]) -> None:
-        self._connection.execute("DELETE FROM clusters")
-        for number, (label, members) in enumerate(clusters, start=1):
+    def link(self, memory: MemoryId, kind: LinkKind, target: MemoryId) -> Link | None:
+        row = first_row(
+            self._connection,
+            "SELECT weight, made_by, created_at, updated_at FROM links"
+            " WHERE memory_id = ? AND kind = ? AND target_id = ?",
+            *(memory, kind, target),
+        )
+        if row is None:
+            return None
+        return Link(
+            memory=memory,
+            kind=kind,
+            target=target,
+            weight=row[0],
+            made_by=row[1],
+            created_at=from_micros(row[2]),
+            updated_at=from_micros(row[3]),
+        )
+
+    def highest_version(self, memory_id: MemoryId) -> int:
+        row = first_row(self._connection, "SELECT version FROM rewound WHERE memory_id = ?", memory_id)
+        return 0 if row is None else int(row[0])
+
+    def step_aside(self, memories: tuple[MemoryId, ...]) -> None:
+        self._connection.executemany(
+            "UPDATE memories SET status = 'archived' WHERE id = ?", [(number,) for number in memories]
+        )
+
+    def put_clusters(self, first: int, last: int | None, clusters: tuple[Numbered, ...]) -> None:
+        self.regroup(Regroup(clusters=(), first=first, last=last))
+        for number, label, members in clusters:
+            self.regroup(Regroup(clusters=((label, members),), first=number, last=number))
+
+    def rewind(self, there: Memory, version: int) -> Memory:
+        row = first_row(
+            self._connection,
+            "SELECT state, recorded_from, recorded_to FROM versions WHERE memory_id = ? AND version = ?",
+            *(there.id, version),
+        )
+        if row is None:
+            raise StoreDamaged("versions", f"version {version} of memory {there.ref} is gone")
+        kept = version_from(*cast(tuple[str, int, int], row))
+        before = replace(
+            kept.memory,
+            access_count=max(0, kept.memory.access_count + there.access_count),
+            accessed_at=there.accessed_at or kept.memory.accessed_at,
+            last_hit_at=there.last_hit_at or kept.memory.last_hit_at,
+        )
+        twin = self.twin(before) if before.status in OCCUPYING else None
+        if twin is not None:
+            raise DuplicateMemory(before.ref, twin.ref)
+        self._connection.execute(
+            "DELETE FROM versions WHERE memory_id = ? AND version >= ?", (there.id, kept.memory.version)
+        )
+        self._connection.execute(
+            "INSERT INTO rewound (memory_id, version) VALUES (?, ?)"
+            " ON CONFLICT (memory_id) DO UPDATE SET version = max(version, excluded.version)",
+            (there.id, there.version),
+        )
+        update_row(self._connection, before, state_hash(before), kept.recorded_from)
+        if not indexed_alike(there, before):
+            unindex_memory(self._connection, before.id, self._tally)
+            index_memory(self._connection, before, self._tally)
+        if before.content != there.content or before.status is Status.FORGOTTEN:
+            drop_item_vectors(self._connection, Corpus.MEMORY, [before.id])
+        return before
+
+    def clusters_between(self, first: int, last: int | None) -> tuple[Numbered, ...]:
+        numbered = "BETWEEN ?1 AND ?2"
+        bounds = (first, last if last is not None else 2**62)
+        members: dict[int, list[MemoryId]] = {}
+        for number, member in self._connection.execute(
+            f"SELECT cluster_id, memory_id FROM memory_clusters WHERE cluster_id {numbered} ORDER BY 1, 2", bounds
+        ):
+            members.setdefault(number, []).append(MemoryId(member))
+        labels: list[tuple[Any, ...]] = self._connection.execute(
+            f"SELECT id, label FROM clusters WHERE id {numbered} ORDER BY id", bounds
+        ).fetchall()
+        return tuple((number, label, tuple(members.get(number, ()))) for number, label in labels)
+
+    def regroup(self, change: Regroup) -> None:
+        last = change.last if change.last is not None else 2**62
+        self._connection.execute("DELETE FROM clusters WHERE id BETWEEN ? AND ?", (change.first, last))
+        for number, (label, members) in enumerate(change.clusters, start=change.first):
             self._connection.execute("INSERT INTO clusters (id, label) VALUES (?, ?)", (number, label))
             self._connection.executemany(
                 "INSERT INTO memory_clusters (memory_id, cluster_id) SELECT id, ?2 FROM memories WHERE id = ?1",
@@ -195,6 +285,68 @@ class SqliteRows:
             unindex_passage(self._connection, corpus, number, self._tallies[corpus])
         self._connection.executemany("DELETE FROM passages WHERE id = ?", [(number,) for number in numbers])
         return len(numbers)
+
+    def sight(self, sort: str, memories: tuple[MemoryId, ...], at: datetime) -> None:
+        self._connection.executemany(
+            "INSERT INTO sightings (memory_id, sort, since) SELECT id, ?2, ?3 FROM memories WHERE id = ?1"
+            " ON CONFLICT (sort, memory_id) DO UPDATE SET since = min(since, excluded.since)",
+            [(number, sort, to_micros(at)) for number in memories if 0 < number < 2**63],
+        )
+
+    def unsight(self, sort: str, memories: tuple[MemoryId, ...]) -> None:
+        self._connection.executemany(
+            "DELETE FROM sightings WHERE sort = ? AND memory_id = ?",
+            [(sort, number) for number in memories if 0 < number < 2**63],
+        )
+
+    def notice(self, fingerprint: str, session_id: str, agent: str, at: datetime) -> None:
+        self._connection.execute(
+            "INSERT OR IGNORE INTO findings (fingerprint, session_id, agent, at) VALUES (?, ?, ?, ?)",
+            (fingerprint, session_id, agent, to_micros(at)),
+        )
+
+    def add_plan(self, sort: str, made_by: str, at: datetime, live: int) -> int:
+        row = (sort, to_micros(at), made_by, live)
+        self._connection.execute(
+            "INSERT INTO plans (sort, made_at, made_by, live, row_hash) VALUES (?, ?, ?, ?, ?)",
+            (*row, row_hash("plans", row)),
+        )
+        return self._connection.last_insert_rowid()
+
+    def add_step(self, plan: int, step: Step) -> None:
+        last = self._connection.execute("SELECT ifnull(max(number), 0) FROM steps WHERE plan_id = ?", (plan,)).get
+        write_step(self._connection, plan, replace(step, number=int(last) + 1, state=StepState.PROPOSED), None, None)
+
+    def has_plan(self, plan: int) -> bool:
+        return 0 < plan < 2**63 and first_row(self._connection, "SELECT 1 FROM plans WHERE id = ?", plan) is not None
+
+    def step(self, plan: int, number: int) -> tuple[Step, Json] | None:
+        if not (0 < plan < 2**63 and 0 < number < 2**63):
+            return None
+        row = first_row(
+            self._connection,
+            f"SELECT {STEP_COLUMNS}, undo FROM steps WHERE plan_id = ? AND number = ?",
+            *(plan, number),
+        )
+        if row is None:
+            return None
+        try:
+            return step_from(row[:-1]), None if row[-1] is None else json.loads(row[-1])
+        except ValueError as error:
+            raise StoreDamaged(f"step {number} of plan {plan}", "what undoes it cannot be read") from error
+
+    def settle_step(self, plan: int, number: int, state: StepState, undo: Json, at: datetime) -> None:
+        found = self.step(plan, number)
+        assert found is not None
+        write_step(self._connection, plan, replace(found[0], state=state), undo, at)
+
+    def definition(self, sort: str, name: str) -> Definition | None:
+        row = first_row(
+            self._connection,
+            "SELECT sort, name, value, made_by, updated_at FROM definitions WHERE sort = ? AND name = ?",
+            *(sort, name),
+        )
+        return None if row is None else definition_from(row)
 
     def define(self, definition: Definition) -> None:
         assert definition.updated_at is not None

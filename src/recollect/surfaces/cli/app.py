@@ -9,8 +9,10 @@ from . import (
     asking,
     changing,
     checks,
+    deciding,
     defining,
     evaluation,
+    gardening,
     grouping,
     memories,
     models,
@@ -61,7 +63,7 @@ def completion(shell: str) -> None:
 
 for _command in (
     *(*memories.COMMANDS, *asking.COMMANDS, *changing.COMMANDS, *grouping.COMMANDS, *defining.COMMANDS),
-    *(*upkeep.COMMANDS, *checks.COMMANDS),
-    *(settings.config, models.models, projects.project, evaluation.evaluation, tour.tour, completion),
+    *(*deciding.COMMANDS, *upkeep.COMMANDS, *checks.COMMANDS),
+    *(gardening.garden, settings.config, models.models, projects.project, evaluation.evaluation, tour.tour, completion),
 ):
     app.add_command(_command)

@@ -24,7 +24,7 @@ _FIGURES = ("questions", "recall@5", "recall@10", "all@10", "hit@10", "NDCG@10",
 
 
 @click.command("eval")
-@click.argument("form", type=click.Choice(["locomo", "jsonl", "beir"]))
+@click.argument("form", type=click.Choice(["locomo", "jsonl", "beir", "relations"]))
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--compare", is_flag=True, help="Also ask the baselines: words, vectors, rrf.")
 @click.option("--profile", metavar="NAME", help="Rank by this profile [default: as the settings say].")
@@ -56,8 +56,10 @@ def evaluation(
     """Run the labelled set at PATH through the real store and print how much of what it asks for was found.
 
     The set is a JSON file of conversations (locomo), a file or folder of memories and questions, a line each (jsonl),
-    or a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (beir). Each collection gets an empty store in a
-    temporary folder; your own memory is neither read nor written. Your settings and installed models apply.
+    or a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (beir). A file of pairs of memories (relations) asks
+    what a newer one is to an older one: the same, its replacement, a contradiction, or another. Each collection gets an
+    empty store in a temporary folder; your own memory is neither read nor written. Your settings and installed models
+    apply.
 
     \b
     Examples:
@@ -65,11 +67,15 @@ def evaluation(
       recollect eval locomo locomo10.json --compare
       recollect eval beir scifact --profile words --limit-questions 100
       recollect eval jsonl questions/ --gate --json | jq .abstention
+      recollect eval relations pairs.jsonl
     """
+    terminal = Terminal(project=outer.project, shared=False, as_json=as_json or outer.as_json)
+    if form == "relations":
+        _judge_relations(terminal, path)
+        return
     from ...config import home_folder, load
     from ...evaluate import LOADERS, evaluate, report_json, spread
 
-    terminal = Terminal(project=outer.project, shared=False, as_json=as_json or outer.as_json)
     home = home_folder(os.environ, sys.platform)
     chosen = {"recall.profile": profile, "embed.model": model}
     overrides = {key: value for key, value in chosen.items() if value is not None}
@@ -86,6 +92,22 @@ def evaluation(
             progress=progress,
         )
     terminal.show(report_json(report), lambda: _print_report(report))
+
+
+def _judge_relations(terminal: Terminal, path: Path) -> None:
+    from ...codec import encode
+    from ...embed.static import StaticEmbedder
+    from ...engine.meaning import Meaning
+    from ...evaluate.relations import EXPECTED, judge_pairs, load_pairs
+
+    judged = judge_pairs(load_pairs(path), Meaning(StaticEmbedder, lambda model: None))
+    verdicts = [verdict.value for verdict in EXPECTED.values()]
+    rows = [
+        *((label, *(str(judged.counts[label].get(each, 0)) for each in verdicts)) for label in EXPECTED),
+        ("precision", *(_percent(judged.precision[each]) for each in verdicts)),
+        ("recall", *(_percent(judged.recall[each]) for each in verdicts)),
+    ]
+    terminal.show(encode(judged), lambda: table(("label", *verdicts), rows, right=range(1, len(verdicts) + 1)))
 
 
 def _opener(settings: Settings, models: Path) -> Opener:

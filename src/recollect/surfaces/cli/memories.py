@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from ...codec import encode
-from ...model import LIVE, Anchor, Draft, Json, Kind, Scope, Source, Status
+from ...model import LIVE, Anchor, Draft, Json, Kind, Procedure, Scope, Source, Status
 from .display import global_ref, memory_json, print_memory, show_list
 from .terminal import Terminal, command_options, one_line, text_argument, width
 
+if TYPE_CHECKING:
+    from ...engine.write import Remembered
+
 KINDS = click.Choice([kind.value for kind in Kind])
+NAME = 100
+"""How much of a procedure's text is its name."""
 
 
 @click.command()
@@ -32,6 +38,11 @@ KINDS = click.Choice([kind.value for kind in Kind])
 @click.option("--task", help="The task it comes from.")
 @click.option("--scope", type=click.Choice(["project", "session", "task"]), help="Where it holds [default: project].")
 @click.option("--season", metavar="NAME", help="Recall it only while this season is on: `recollect season --help`.")
+@click.option("--trigger", "triggers", multiple=True, help="What brings it up: words, glob:PATTERN or re:EXPRESSION.")
+@click.option("--step", "steps", multiple=True, help="A step of a procedure; give it again for the next.")
+@click.option("--prerequisite", "prerequisites", multiple=True, help="What a procedure needs first.")
+@click.option("--caution", "cautions", multiple=True, help="What to watch out for in a procedure.")
+@click.option("--when", metavar="WORDS", help='What a procedure is for, as in "deploy to production".')
 @click.option("--key", help="Idempotency key: the same request under the same key is done once.")
 @click.option("--lines", is_flag=True, help="Store every line as a memory of its own, all in one go.")
 @command_options
@@ -46,10 +57,18 @@ def remember(
     task: str | None,
     scope: str | None,
     season: str | None,
+    triggers: tuple[str, ...],
+    steps: tuple[str, ...],
+    prerequisites: tuple[str, ...],
+    cautions: tuple[str, ...],
+    when: str | None,
     key: str | None,
     lines: bool,
 ) -> None:
     """Store a memory. `-` reads it from standard input.
+
+    What is there already in these or other words is strengthened instead. What plainly replaces an older memory takes
+    its place, and what contradicts one opens a conflict: `recollect conflicts`.
 
     \b
     Examples:
@@ -57,15 +76,19 @@ def remember(
       recollect remember --global --kind preference "Answers in British English"
       git log -1 --format=%B | recollect remember -
       recollect remember --lines - < notes.txt
+      recollect remember "Never commit .env files" --kind negative --trigger "git add" --trigger "glob:**/.env"
+      recollect remember "Release" --when "cut a release" --step "make test" --step "git tag" --caution "not on Friday"
     """
     if terminal.shared and scope:
         raise click.UsageError("--global and --scope exclude each other.")
+    procedure = Procedure(name="", trigger=when or "", steps=steps, prerequisites=prerequisites, warnings=cautions)
+    acts = procedure != Procedure(name="")
     content = text_argument(text, "content")
     contents = [line for line in content.split("\n") if line.strip()] if lines else [content]
     drafts = [
         Draft(
             content=each,
-            kind=Kind(kind),
+            kind=Kind.PROCEDURE if acts and kind == "fact" else Kind(kind),
             scope=Scope("global" if terminal.shared else scope or "project"),
             tags=tags,
             anchors=tuple(Anchor(path=file) for file in files),
@@ -74,17 +97,38 @@ def remember(
             session_id=session,
             task_id=task,
             season=season,
+            triggers=triggers,
+            procedure=replace(procedure, name=one_line(each, NAME)) if acts else None,
         )
         for each in contents
     ]
     with terminal.memory() as memory:
         stored = memory.remember_many(drafts, key=key)
-    data = [{**memory_json(each.memory), "duplicate": each.duplicate, "redacted": each.redacted} for each in stored]
-    terminal.show(cast("Json", data if lines else data[0]), lambda: None)
+    data = [_remembered_json(each) for each in stored]
+    terminal.show(data if lines else data[0], lambda: None)
     for each in stored:
-        word = "Strengthened, it was there already" if each.duplicate else "Remembered"
-        secret = " (something secret was left out)" if each.redacted else ""
-        terminal.say(f"{word}: {one_line(str(each), width() - len(word) - 2)}{secret}")
+        _say_remembered(terminal, each)
+
+
+def _remembered_json(stored: Remembered) -> Json:
+    return {
+        **memory_json(stored.memory),
+        "duplicate": stored.duplicate,
+        "redacted": stored.redacted,
+        "supersedes": list(stored.supersedes),
+        "contradicts": list(stored.contradicts),
+    }
+
+
+def _say_remembered(terminal: Terminal, stored: Remembered) -> None:
+    word = "Strengthened, it was there already" if stored.duplicate else "Remembered"
+    secret = " (something secret was left out)" if stored.redacted else ""
+    terminal.say(f"{word}: {one_line(str(stored), width() - len(word) - 2)}{secret}")
+    for ref in stored.supersedes:
+        undo = f"`recollect unlink {stored.ref} {ref} --kind supersedes`"
+        terminal.say(f"  It takes the place of [id:{ref}]; {undo} undoes that.")
+    for ref in stored.contradicts:
+        terminal.say(f"  It contradicts [id:{ref}]; `recollect conflicts` shows both.")
 
 
 @click.command("list")

@@ -1,0 +1,314 @@
+"""The steps of a garden plan: what is to be done about memories, why, and what they would be afterwards.
+
+Each step is a list of changes that can be undone to the letter. By those that retire memories, memories leave recall;
+nothing is ever deleted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from ..model import (
+    BETWEEN_MEMORIES,
+    Anchor,
+    Change,
+    Connect,
+    Define,
+    Disconnect,
+    Edit,
+    Link,
+    LinkKind,
+    Mark,
+    Memory,
+    MemoryId,
+    Regroup,
+    Retag,
+    Revise,
+    Signals,
+    Status,
+    Step,
+    Tag,
+    Vouch,
+    Weigh,
+)
+from .decay import confidence_at
+from .evolve import ANCHORS, TAGS, marked, retagged, revised, vouched, weighed
+from .kinds import KINDS, KindTable
+from .stem import stem
+
+DOUBT = 0.2
+"""How much confidence a memory loses when the working tree speaks against it."""
+STRENGTHENED = 0.1
+"""How much heavier a link gets when its ends keep being recalled together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A step as a person reads it."""
+
+    number: int
+    sort: str
+    state: str
+    why: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    retires: bool
+
+
+def survivor(memories: Iterable[Memory]) -> Memory:
+    """Which of several memories that say the same is kept: the pinned, the most trusted, the strongest, the oldest."""
+    return min(
+        memories,
+        key=lambda memory: (
+            memory.status is not Status.PINNED,
+            memory.status is Status.CANDIDATE,
+            -memory.trust,
+            -memory.strength,
+            -memory.access_count,
+            memory.created_at,
+            memory.id,
+        ),
+    )
+
+
+def merging(kept: Memory, gone: Sequence[Memory], links: Iterable[Link], *, sort: str, why: str, actor: str) -> Step:
+    """Let one memory stand for others that say the same. It gains their tags, files, strength and links."""
+    changes: list[Change] = [
+        Weigh(
+            id=kept.id,
+            signals=Signals(
+                strength=sum(memory.strength for memory in gone),
+                importance=max(0.0, max(memory.importance for memory in gone) - kept.importance),
+            ),
+            action="merge",
+        )
+    ]
+    tags = tuple(dict.fromkeys(tag for memory in gone for tag in memory.tags if tag not in kept.tags))
+    if room := max(0, TAGS - len(kept.tags)):
+        changes += [Retag(id=kept.id, add=tags[:room])] if tags else []
+    anchors = _with_anchors(kept, gone)
+    if anchors != kept.anchors:
+        changes.append(Revise(id=kept.id, edit=Edit(anchors=anchors)))
+    for memory in gone:
+        made = Link(memory=kept.id, kind=LinkKind.SUPERSEDES, target=memory.id, made_by=actor)
+        changes += [Connect(link=made), Mark(id=memory.id, status=Status.SUPERSEDED, superseded_by=kept.uid)]
+    changes += _moved(kept, gone, links)
+    everyone = (kept, *gone)
+    return Step(
+        sort=sort,
+        key=_key(sort, everyone),
+        why=why,
+        changes=tuple(changes),
+        expects=tuple((memory.id, memory.version) for memory in everyone),
+        retires=tuple(memory.id for memory in gone),
+    )
+
+
+def _with_anchors(kept: Memory, gone: Sequence[Memory]) -> tuple[Anchor, ...]:
+    every = tuple(dict.fromkeys((*kept.anchors, *(anchor for memory in gone for anchor in memory.anchors))))
+    return every[: max(ANCHORS, len(kept.anchors))]
+
+
+def _moved(kept: Memory, gone: Sequence[Memory], links: Iterable[Link]) -> list[Change]:
+    """What those that go were linked with, linked with the one that stays."""
+    leaving = {memory.id for memory in gone}
+    inside = leaving | {kept.id}
+    found: dict[tuple[MemoryId, LinkKind, MemoryId], Change] = {}
+    for link in links:
+        if link.kind not in BETWEEN_MEMORIES or link.kind is LinkKind.SUPERSEDES or isinstance(link.target, str):
+            continue
+        ends = tuple(kept.id if end in leaving else end for end in (link.memory, link.target))
+        if {link.memory, link.target} <= inside or ends == (link.memory, link.target):
+            continue
+        found[ends[0], link.kind, ends[1]] = Connect(link=replace(link, memory=ends[0], target=ends[1]))
+    return list(found.values())
+
+
+def superseding(older: Memory, newer: Memory, *, why: str, actor: str) -> Step:
+    """Let a newer memory take the place of an older one."""
+    made = Link(memory=newer.id, kind=LinkKind.SUPERSEDES, target=older.id, made_by=actor)
+    return Step(
+        sort="supersede",
+        key=_key("supersede", (older, newer)),
+        why=why,
+        changes=(Connect(link=made), Mark(id=older.id, status=Status.SUPERSEDED, superseded_by=newer.uid)),
+        expects=((older.id, older.version), (newer.id, newer.version)),
+        retires=(older.id,),
+    )
+
+
+def linking(one: Memory, other: Memory, kind: LinkKind, *, weight: float, sort: str, why: str, actor: str) -> Step:
+    """Link two memories, or give their link another weight."""
+    link = Link(memory=one.id, kind=kind, target=other.id, weight=round(min(1.0, weight), 3), made_by=actor)
+    return Step(
+        sort=sort,
+        key=_key(sort, (one, other)),
+        why=why,
+        changes=(Connect(link=link),),
+        expects=((one.id, one.version), (other.id, other.version)),
+    )
+
+
+def weak(memory: Memory, now: datetime, *, below: float, table: KindTable = KINDS) -> Step | None:
+    """Archive a memory that has grown too unsure and that nothing ever strengthened; None where that is not so."""
+    sure = confidence_at(memory, now, table)
+    if sure >= below or memory.strength > 1 or memory.status is Status.PINNED:
+        return None
+    return retiring(memory, "weak", f"its confidence has faded to {sure:.3f}, and nothing ever strengthened it")
+
+
+def retiring(memory: Memory, sort: str, why: str) -> Step:
+    """Send a memory to the archive."""
+    return Step(
+        sort=sort,
+        key=_key(sort, (memory,)),
+        why=why,
+        changes=(Mark(id=memory.id, status=Status.ARCHIVED),),
+        expects=((memory.id, memory.version),),
+        retires=(memory.id,),
+    )
+
+
+def doubting(memory: Memory, why: str) -> Step:
+    """Let a memory be less sure that the working tree speaks against."""
+    return Step(
+        sort="check",
+        key=f"{_key('check', (memory,))} {why}",
+        why=why,
+        changes=(Weigh(id=memory.id, signals=Signals(confidence=-DOUBT), action="doubt"),),
+        expects=((memory.id, memory.version),),
+    )
+
+
+def tag_spellings(tags: Sequence[Tag]) -> dict[str, str]:
+    """For each tag that is but another spelling of a more used one, that one: "test" for "tests"."""
+    best: dict[str, str] = {}
+    for tag in sorted(tags, key=lambda tag: (-tag.count, tag.name)):
+        best.setdefault(_spelling(tag.name), tag.name)
+    return {tag.name: best[_spelling(tag.name)] for tag in tags if best[_spelling(tag.name)] != tag.name}
+
+
+def _spelling(tag: str) -> str:
+    return "".join(stem(part) for part in tag.replace("_", "-").split("-"))
+
+
+def retagging(memory: Memory, spellings: Mapping[str, str]) -> Step | None:
+    """Give a memory tags in their usual spelling; None where all are."""
+    other = tuple(tag for tag in memory.tags if tag in spellings)
+    if not other:
+        return None
+    usual = tuple(dict.fromkeys(spellings[tag] for tag in other if spellings[tag] not in memory.tags))
+    return Step(
+        sort="tags",
+        key=_key("tags", (memory,)),
+        why=", ".join(f"#{tag} is mostly written #{spellings[tag]}" for tag in other),
+        changes=(Retag(id=memory.id, add=usual, remove=other),),
+        expects=((memory.id, memory.version),),
+    )
+
+
+def regrouping(wanted: Sequence[tuple[str, tuple[MemoryId, ...]]], there: int, *, most: int) -> Iterator[Step]:
+    """Replace the clusters, at most so many members at a time; `there` is how many clusters there are now."""
+    first = 1
+    waiting: list[tuple[str, tuple[MemoryId, ...]]] = []
+    for at, group in enumerate(wanted, start=1):
+        waiting.append(group)
+        if sum(len(members) for _, members in waiting) >= most and at < len(wanted):
+            yield _regrouping(waiting, first, at)
+            first, waiting = at + 1, []
+    if waiting or there >= first:
+        yield _regrouping(waiting, first, None)
+
+
+def _regrouping(groups: list[tuple[str, tuple[MemoryId, ...]]], first: int, last: int | None) -> Step:
+    return Step(
+        sort="clusters",
+        key=f"clusters {first}",
+        why=f"memories that lie close together now make {len(groups)} clusters from number {first} on",
+        changes=(Regroup(clusters=tuple(groups), first=first, last=last),),
+    )
+
+
+def _key(sort: str, memories: Iterable[Memory]) -> str:
+    return " ".join((sort, *sorted(memory.uid for memory in memories)))
+
+
+# --- For people to read ---------------------------------------------------------------------------------------------
+
+
+def described(step: Step, memories: Mapping[MemoryId, Memory], now: datetime) -> Described:
+    """A step as a person reads it: what there is before, and what there would be after."""
+    before: list[str] = []
+    after: list[str] = []
+    current = dict(memories)
+    for change in step.changes:
+        after += _told(change, current, now)
+    for number, _ in step.expects:
+        if number in memories:
+            before.append(f"[id:{memories[number].ref}] {memories[number].content}")
+    return Described(
+        number=step.number,
+        sort=step.sort,
+        state=step.state.value,
+        why=step.why,
+        before=tuple(before),
+        after=tuple(after),
+        retires=bool(step.retires),
+    )
+
+
+def _told(change: Change, memories: dict[MemoryId, Memory], now: datetime) -> Iterator[str]:
+    match change:
+        case Connect(link=link):
+            yield f"{_ref(link.memory, memories)} {link.kind} {_ref(link.target, memories)} ({link.weight:g})"
+        case Disconnect():
+            yield f"{_ref(change.memory, memories)} no longer {change.kind} {_ref(change.target, memories)}"
+        case Define():
+            yield f"noted as {change.sort}"
+        case Regroup():
+            sizes = Counter({label: len(members) for label, members in change.clusters})
+            named = ", ".join(f"{label} ({size})" for label, size in sizes.most_common(_NAMED))
+            yield f"{len(change.clusters)} clusters: {named}" if named else "no clusters"
+        case Weigh() | Mark() | Retag() | Revise() | Vouch() if change.id in memories:
+            before = memories[change.id]
+            memories[change.id] = _evolved(change, before, now)
+            yield from _differences(before, memories[change.id])
+
+
+_NAMED = 5
+
+
+def _evolved(change: Weigh | Mark | Retag | Revise | Vouch, memory: Memory, now: datetime) -> Memory:
+    match change:
+        case Weigh():
+            return weighed(memory, change.signals, now)
+        case Mark():
+            return marked(memory, change.status, change.superseded_by, now)
+        case Retag():
+            return retagged(memory, change.add, change.remove, now)
+        case Revise():
+            return revised(memory, change.edit, change.provenance, now)
+        case Vouch():
+            return vouched(memory, change.trust, change.provenance, now)
+
+
+def _differences(before: Memory, after: Memory) -> Iterator[str]:
+    for name in ("content", "status", "importance", "confidence", "trust", "strength", "tags", "files"):
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            yield f"[id:{before.ref}] {name}: {_shown(old)} → {_shown(new)}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
+
+
+def _ref(end: MemoryId | str, memories: Mapping[MemoryId, Memory]) -> str:
+    if isinstance(end, int) and end in memories:
+        return f"[id:{memories[end].ref}]"
+    return f"[id:{end}]"
