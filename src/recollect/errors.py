@@ -81,7 +81,7 @@ class NotFound(RecollectError):
     """Nothing by that reference, here."""
 
     def __init__(self, what: str, ref: str) -> None:
-        super().__init__(f"no {what} {ref!r} here")
+        super().__init__(f"no {what} {ref!r} here" if ref else f"no {what} here")
         self.what = what
         self.ref = ref
 

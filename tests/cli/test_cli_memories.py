@@ -61,7 +61,7 @@ def test_remember_takes_everything_about_a_memory(cli: Cli) -> None:
         ),
         *("--importance", "0.25", "--session", "s1", "--task", "t1", "--scope", "session", "--key", "k1"),
     ).json
-    assert set(told) == FIELDS | {"duplicate", "redacted"}
+    assert set(told) == FIELDS | {"duplicate", "redacted", "supersedes", "contradicts"}
     assert (told["ref"], told["kind"], told["scope"], told["tags"]) == ("1", "procedure", "session", ["a-b", "c"])
     assert (told["importance"], told["session_id"], told["task_id"]) == (0.25, "s1", "t1")
     assert [anchor["path"] for anchor in told["anchors"]] == ["x.py", "y.py"]

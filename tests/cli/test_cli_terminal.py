@@ -27,7 +27,7 @@ NAMES = (
     *("remember", "recall", "search", "list", "show", "edit", "forget", "pin", "unpin", "link", "unlink", "tag"),
     *("reinforce", "demote", "feedback", "status", "export", "import", "backup", "restore", "audit", "doctor"),
     *("project", "config", "on", "off", "tour", "completion", "similar", "cluster", "clusters", "graph", "alias"),
-    *("season", "models", "eval"),
+    *("season", "models", "eval", "conflicts", "review", "archive", "confirm", "promote", "learn", "triggered", "garden"),
 )
 
 
@@ -204,6 +204,7 @@ def test_every_error_of_the_product_has_its_status() -> None:
             errors.Refused("x"),
             errors.MemoryOff("here"),
             errors.StaleVersion("1", 1, 2),
+            errors.TooMuchLost(1, 9, 10, 0.1),
             errors.KeyReused("k"),
             errors.DuplicateMemory("1", "2"),
         ],
@@ -511,7 +512,7 @@ def test_there_is_a_completion_script_for_each_shell(cli: Cli, shell: str, mark:
     "typed, offered",
     [
         ("recollect rem", {"remember"}),
-        ("recollect re", {"remember", "recall", "reinforce", "restore"}),
+        ("recollect re", {"remember", "recall", "reinforce", "restore", "review"}),
         ("recollect audit ", {"verify", "head"}),
         ("recollect recall --ki", {"--kind"}),
         ("recollect recall --kind dec", {"decision"}),

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import recollect
-from recollect import AsyncRecollect, InvalidInput, NotFound, Recollect
+from recollect import AsyncRecollect, InvalidInput, NotFound, Recollect, Status
+from recollect.model import Finding
 
 SYNCHRONOUS = {"export_lines", "home", "identity", "notes", "settings"}
 """Properties, and the generator, which `export_file` stands in for; all are reached through `memory`."""
@@ -52,6 +53,35 @@ def test_many_calls_at_once_lose_nothing(tmp_path: Path, store: str | None) -> N
             await memory.forget(1)
             assert await memory.count() == 19
             assert (await memory.get(2)).content in {done.memory.content for done in stored}
+
+    asyncio.run(live())
+
+
+def test_the_life_of_a_memory_can_be_awaited(tmp_path: Path) -> None:
+    """Learning, tending, deciding and undoing, many at once: each is done once."""
+    lesson = Finding(content="The vault seals itself after an hour of use.", importance=0.9, resolves=True)
+
+    async def live() -> None:
+        opened = recollect.open(tmp_path, home=tmp_path / "home", background=False)
+        async with AsyncRecollect(opened) as memory:
+            await asyncio.gather(
+                *(memory.learn(f"Never deploy service {name} by hand.", session=name) for name in ("one", "two")),
+                *(memory.promote_findings([lesson], session=name) for name in ("one", "two")),
+            )
+            inbox = await memory.review()
+            assert [each.content for each in inbox.candidates] == [lesson.content]
+            assert (await memory.count(), (await memory.tend()).plan) == (3, None)
+            confirmed = await memory.confirm(inbox.candidates[0].ref)
+            assert confirmed.status is Status.CONFIRMED
+            await memory.update(confirmed.ref, triggers=["open the vault"])
+            spoken, waiting, plans = await asyncio.gather(
+                memory.triggered("open the vault"), memory.conflicts(), memory.plans()
+            )
+            assert ([each.memory.ref for each in spoken], waiting, plans) == ([confirmed.ref], (), ())
+            assert (await memory.archive(confirmed.ref)).status is Status.ARCHIVED
+            with pytest.raises(NotFound):
+                await memory.undo_plan()
+            assert await memory.verify_audit() == ()
 
     asyncio.run(live())
 

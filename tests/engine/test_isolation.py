@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pytest
 import recollect
 from recollect import Anchor, NotFound, Procedure, Recollect, RecollectError
 from recollect.engine.graph import FORMATS
-from recollect.model import Corpus, Passage
+from recollect.model import Corpus, Finding, Passage
 from recollect.policy.rank import PROFILES
 from recollect.surfaces.cli import main
 
@@ -94,6 +95,12 @@ def fill(memory: Recollect) -> None:
     memory.file_passages(
         Passage(corpus=corpus, document=canary(34), position=0, text=turn, label=canary(35)) for corpus in PASSAGES
     )
+    memory.remember(f"{canary(36)} speaks up: {' '.join(WORDS)}", kind="negative", triggers=["deploy", "*.py"])
+    memory.link(7, 8, kind="contradicts")
+    memory.learn(f"Never deploy {canary(37)} to the ledger.", session=canary(38), agent=canary(39))
+    lesson = f"{canary(40)} was found: {' '.join(WORDS)}"
+    memory.promote_findings([Finding(content=lesson, importance=0.9, resolves=True)], session=canary(38))
+    memory.plan_garden()
 
 
 @pytest.fixture
@@ -155,9 +162,15 @@ READS: dict[str, list[Read]] = {
     "audit": [lambda m, q, r: m.audit(limit=None), lambda m, q, r: m.audit(space="global", limit=None)],
     "cluster_of": [lambda m, q, r: m.cluster_of(r)],
     "clusters": [lambda m, q, r: m.clusters(), lambda m, q, r: m.clusters(space="global")],
+    "conflicts": [lambda m, q, r: m.conflicts(), lambda m, q, r: m.conflicts(space="global")],
     "count": [
         lambda m, q, r: m.count({}),
         lambda m, q, r: m.count({"content": q.replace("\x00", "").replace("\ud800", "")}),
+    ],
+    "describe_plan": [
+        lambda m, q, r: m.describe_plan(),
+        lambda m, q, r: m.describe_plan(1),
+        lambda m, q, r: m.describe_plan(1, space="global"),
     ],
     "doctor": [lambda m, q, r: m.doctor()],
     "export_lines": [lambda m, q, r: list(m.export_lines()), lambda m, q, r: list(m.export_lines(space="global"))],
@@ -181,6 +194,7 @@ READS: dict[str, list[Read]] = {
     ],
     "members": [lambda m, q, r: m.members(1)],
     "notes": [lambda m, q, r: m.notes],
+    "plans": [lambda m, q, r: m.plans(limit=1_000), lambda m, q, r: m.plans(space="global")],
     "recall": [
         lambda m, q, r: m.recall(q, limit=1_000),
         lambda m, q, r: m.recall(q, limit=1_000, session="s1", task="t1"),
@@ -192,6 +206,11 @@ READS: dict[str, list[Read]] = {
             if name != "default"
         ),
         lambda m, q, r: m.recall(q, limit=1_000, gate=False, as_of=datetime(2100, 1, 1, tzinfo=UTC)),
+    ],
+    "review": [
+        lambda m, q, r: m.review(),
+        lambda m, q, r: m.review().prompt,
+        lambda m, q, r: m.review(space="global"),
     ],
     "search": [
         lambda m, q, r: m.search(q, limit=1_000),
@@ -208,6 +227,10 @@ READS: dict[str, list[Read]] = {
     "settings": [lambda m, q, r: m.settings],
     "status": [lambda m, q, r: m.status()],
     "tags": [lambda m, q, r: m.tags(), lambda m, q, r: m.tags(space="global")],
+    "triggered": [
+        lambda m, q, r: m.triggered(q, files=["src/app.py"]),
+        lambda m, q, r: m.triggered(str(r), session="s1", task="t1"),
+    ],
     "why_not": [lambda m, q, r: m.why_not(q, r)],
     "verify_audit": [lambda m, q, r: m.verify_audit(), lambda m, q, r: m.verify_audit(head="1:b2:00")],
 }
@@ -222,12 +245,17 @@ def told(read: Read, memory: Recollect, question: str = "deploy", ref: object = 
 
 
 WRITES: dict[str, list[Callable[[Recollect, Any], object]]] = {
+    "archive": [lambda m, r: m.archive(r)],
+    "confirm": [lambda m, r: m.confirm(r)],
     "demote": [lambda m, r: m.demote(r)],
     "feedback": [lambda m, r: m.feedback(r, helpful=True)],
     "forget": [lambda m, r: m.forget(r)],
     "link": [lambda m, r: m.link(r, 1), lambda m, r: m.link(1, r, kind="supersedes")],
     "pin": [lambda m, r: m.pin(r)],
+    "promote": [lambda m, r: m.promote(r), lambda m, r: m.promote(r, "global", confirmed=True)],
     "reinforce": [lambda m, r: m.reinforce(r)],
+    "reopen": [lambda m, r: m.reopen(r, 1), lambda m, r: m.reopen(1, r)],
+    "resolve": [lambda m, r: m.resolve(r, 1, keep="second"), lambda m, r: m.resolve(1, r, keep="first")],
     "restore": [lambda m, r: m.restore(r)],
     "tag": [lambda m, r: m.tag(r, "stolen")],
     "unlink": [lambda m, r: m.unlink(r, 1), lambda m, r: m.unlink(1, r)],
@@ -236,11 +264,13 @@ WRITES: dict[str, list[Callable[[Recollect, Any], object]]] = {
     "update": [lambda m, r: m.update(r, "overwritten")],
 }
 WITHOUT_A_REFERENCE = {
-    *("backup", "close", "cluster", "define_alias", "embed_pending", "export_file", "file_passages"),
-    *("generate_aliases", "import_lines", "remember", "remember_many", "remove_alias", "remove_season"),
-    *("restore_backup", "salvage", "season", "turn_off", "turn_on", "unfile"),
+    *("apply_plan", "backup", "close", "cluster", "define_alias", "embed_pending", "export_file", "file_passages"),
+    *("generate_aliases", "import_lines", "learn", "plan_garden", "promote_findings", "refuse_plan", "remember"),
+    *("remember_many", "remove_alias", "remove_season", "restore_backup", "salvage", "season", "tend", "turn_off"),
+    *("turn_on", "undo_plan", "unfile"),
 }
-"""Calls that take no reference and give nothing of a memory back; what they leave behind is looked at below."""
+"""Calls that take no reference and give nothing back but what they were given; what they leave behind is looked at
+below. A plan is known by its number in its own space."""
 
 
 def test_every_call_of_the_library_has_its_case_here() -> None:
@@ -253,14 +283,15 @@ def test_every_call_of_the_library_has_its_case_here() -> None:
 def test_no_question_finds_a_memory_of_another_project(two: Two) -> None:
     """Two hundred questions, random and crafted, in every call that takes one."""
     for question in questions(two, 200):
-        for read in (*READS["recall"], *READS["search"], *READS["count"], *READS["search_passages"]):
+        asked = (READS[name] for name in ("recall", "search", "count", "search_passages", "triggered"))
+        for read in chain.from_iterable(asked):
             assert CANARY not in told(read, two.asks, question)
 
 
 @pytest.mark.row("E8", "search")
 def test_asking_for_its_very_words_finds_nothing(two: Two) -> None:
     """Nor is there a hint that another project knows them."""
-    for number in range(1, 36):
+    for number in range(1, 41):
         assert two.asks.recall(canary(number), profile="koshi").hits == ()
         found = two.asks.search(canary(number), session="s1", task="t1")
         assert CANARY not in repr(found.hits)
@@ -300,6 +331,7 @@ def test_no_write_reaches_another_project(two: Two) -> None:
 def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) -> None:
     """Writing the same words, forgetting, importing, restoring, repairing, switching off: none of it is felt there."""
     before = list(two.hides.export_lines()), two.hides.audit(limit=None)
+    waiting = two.hides.plans(), two.hides.conflicts(), two.hides.triggered("deploy")
     lines = [line.encode() for line in two.asks.export_lines()]
     for memory in two.hides.list({}, limit=1_000):
         with suppress(RecollectError):
@@ -313,6 +345,14 @@ def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) ->
     two.asks.import_lines(lines)
     two.asks.doctor(rebuild=True)
     two.asks.cluster()
+    two.asks.learn("Never deploy to the ledger.", session=canary(38))
+    two.asks.promote_findings([Finding(content="own " * 10, importance=0.9, resolves=True)], session=canary(38))
+    two.asks.tend()
+    two.asks.plan_garden()
+    for decide in (two.asks.apply_plan, two.asks.refuse_plan, two.asks.undo_plan):
+        for number in (None, *range(1, 4)):
+            with suppress(RecollectError):
+                decide(number)
     two.asks.generate_aliases()
     two.asks.define_alias("deploy", "own")
     two.asks.season(canary(17), on=False)
@@ -329,6 +369,7 @@ def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) ->
         two.asks.salvage()
     two.asks.turn_off()
     assert two.hides.status().on
+    assert (two.hides.plans(), two.hides.conflicts(), two.hides.triggered("deploy")) == waiting
     assert (list(two.hides.export_lines()), two.hides.audit(limit=None)) == before
 
 
@@ -348,6 +389,7 @@ def test_the_canary_would_have_been_seen(two: Two) -> None:
     seen = {name for name, reads in READS.items() for read in reads if CANARY in told(read, two.hides)}
     assert seen >= {"export_lines", "get", "history", "links", "list", "recall", "search", "tags"}
     assert seen >= {"aliases", "graph", "search_passages", "seasons", "similar", "why_not"}
+    assert seen >= {"conflicts", "describe_plan", "review", "triggered"}
     assert {number for number in range(1, 31) if canary(number) in "".join(two.hides.export_lines())} >= {1, 30}
 
 
@@ -363,6 +405,8 @@ COMMANDS: list[list[str]] = [
     *(["recall", "{question}", "--no-gate"], ["recall", "{question}", "--as-of", "2100", "--no-gate"]),
     *(["recall", "{question}", "--why-not", "1"], ["search", "{question}", "--in", "sessions"], ["similar", "{ref}"]),
     *(["clusters"], ["cluster"], ["graph"], ["graph", "--format", "dot"], ["alias"], ["season"], ["models", "embed"]),
+    *(["conflicts"], ["review"], ["review", "--prompt"], ["archive"], ["triggered", "{question}"], ["garden", "list"]),
+    *(["garden", "plan"], ["garden", "show"]),
 ]
 
 
@@ -389,6 +433,7 @@ def test_the_commands_would_have_shown_the_canary(two: Two, capsys: pytest.Captu
     for words in (
         *(["recall", "deploy", "--no-gate"], ["list"], ["show", "1"], ["tag"], ["export"], ["similar", "1"]),
         *(["graph"], ["alias"], ["season"], ["search", "deploy", "--in", "sessions"]),
+        *(["conflicts"], ["review"], ["triggered", "deploy"], ["garden", "show"]),
     ):
         with pytest.raises(SystemExit):
             main(["--project", str(two.folder / "hides"), *words])

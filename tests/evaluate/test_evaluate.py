@@ -17,7 +17,7 @@ from recollect.errors import EmbedderUnavailable, NotFound
 from recollect.evaluate import BASELINES, Benchmark, Opener, Report, evaluate, report_json, spread
 from recollect.evaluate.measures import reciprocal_rank
 from recollect.evaluate.sets import load_beir, load_jsonl, load_locomo
-from recollect.policy.identity import estimate_tokens
+from recollect.policy.tokens import estimate_tokens
 
 Look = Callable[[Recollect], None]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,8 +11,21 @@ from hypothesis import strategies as st
 
 from recollect import Anchor, Kind, Memory, Origin, Procedure, Provenance, Status
 from recollect.model import Edit, Reinforcement, Signals, Uid
-from recollect.policy.evolve import BREADCRUMBS, COUNT_LIMIT, marked, repeated, retagged, revised, stepped, weighed
-from recollect.policy.identity import content_hash, estimate_tokens, fingerprint
+from recollect.policy.evolve import (
+    ANCHORS,
+    BREADCRUMBS,
+    COUNT_LIMIT,
+    TAGS,
+    marked,
+    repeated,
+    retagged,
+    revised,
+    stepped,
+    vouched,
+    weighed,
+)
+from recollect.policy.identity import content_hash, fingerprint
+from recollect.policy.tokens import estimate_tokens
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -151,6 +165,109 @@ def test_breadcrumbs_are_kept_up_to_a_number_newest_last() -> None:
     assert len(memory.reinforcements) == BREADCRUMBS
     assert memory.reinforcements[-1] == Reinforcement(at=NOW, session_id="s54", message=54)
     assert memory.reinforcements[0].session_id == "s5"
+
+
+BY_USER = (Origin.USER_STATED, Origin.USER_CORRECTED)
+FILES = tuple(Anchor(path=f"{number}.py") for number in range(ANCHORS + 6))
+LABELS = tuple(f"t{number}" for number in range(TAGS + 8))
+
+told = st.builds(
+    lambda memory, **given_: replace(memory, **given_),
+    memories,
+    origin=st.sampled_from(Origin),
+    trust=st.sampled_from([0.0, 0.3, 0.6, 0.8, 1.0]),
+    anchors=st.lists(st.sampled_from(FILES), unique=True).map(tuple),
+)
+
+
+@given(told, told, signals, moments)
+def test_only_the_users_word_is_worth_more_than_a_repetition(
+    memory: Memory, again: Memory, given_: Signals, now: datetime
+) -> None:
+    """Trust rises to the user's and never falls; a candidate is one no longer; nobody else's word does either."""
+    after = repeated(memory, again, given_, now)
+    raised = again.origin in BY_USER and again.trust > memory.trust
+    assert after.trust == (again.trust if raised else memory.trust)
+    assert after.provenance == (memory.provenance + again.provenance if raised else memory.provenance)
+    candidate = memory.status is Status.CANDIDATE
+    assert after.status is (Status.CONFIRMED if raised and candidate else memory.status)
+    assert after.origin is memory.origin
+    if raised:
+        assert after.confirmed_at == now
+
+
+@given(told, told, signals, moments)
+def test_a_repetition_adds_what_was_not_there_and_changes_no_word(
+    memory: Memory, again: Memory, given_: Signals, now: datetime
+) -> None:
+    """Tags and files in the order they came, each once; the text, the kind and where it belongs stay."""
+    after = repeated(memory, replace(again, content="Deploys leave from main", kind=Kind.WARNING), given_, now)
+    assert after.tags == tuple(dict.fromkeys((*memory.tags, *again.tags)))
+    every = tuple(dict.fromkeys((*memory.anchors, *again.anchors)))
+    assert after.anchors == every[: max(ANCHORS, len(memory.anchors))]
+    for kept in ("content", "kind", "uid", "created_at", "session_id", "superseded_by"):
+        assert getattr(after, kept) == getattr(memory, kept)
+    weighted = weighed(memory, given_, now)
+    for moved in ("importance", "confidence", "strength", "score", "access_count", "last_hit_at", "version"):
+        assert getattr(after, moved) == getattr(weighted, moved)
+
+
+@pytest.mark.parametrize(
+    "has, comes, left",
+    [
+        (0, 3, 3),
+        (TAGS - 2, 8, TAGS),
+        (TAGS, 8, TAGS),
+        (TAGS + 3, 3, TAGS + 3),
+    ],
+)
+def test_repetitions_do_not_pile_up_tags_without_end(has: int, comes: int, left: int) -> None:
+    """Up to a number; what it has beyond that it keeps."""
+    memory = Memory(uid=Uid(""), content="x", created_at=NOW, updated_at=NOW, tags=LABELS[:has])
+    again = replace(memory, tags=LABELS[-comes:])
+    after = repeated(memory, again, Signals(), NOW)
+    assert len(after.tags) == left
+    assert after.tags[:has] == memory.tags
+
+
+@pytest.mark.parametrize("has, comes, left", [(0, 3, 3), (ANCHORS - 1, 4, ANCHORS), (ANCHORS + 2, 2, ANCHORS + 2)])
+def test_repetitions_do_not_pile_up_files_without_end(has: int, comes: int, left: int) -> None:
+    """Up to a number; what it has beyond that it keeps."""
+    memory = Memory(uid=Uid(""), content="x", created_at=NOW, updated_at=NOW, anchors=FILES[:has])
+    after = repeated(memory, replace(memory, anchors=FILES[-comes:]), Signals(), NOW)
+    assert len(after.anchors) == left
+    assert after.anchors[:has] == memory.anchors
+
+
+def test_the_user_who_repeats_what_the_user_said_adds_no_step() -> None:
+    """Where it came from is known already; it is one more breadcrumb."""
+    stated = (Provenance(origin=Origin.USER_STATED, at=NOW),)
+    memory = Memory(
+        uid=Uid(""),
+        content="x",
+        created_at=NOW,
+        updated_at=NOW,
+        origin=Origin.USER_STATED,
+        trust=1.0,
+        provenance=stated,
+    )
+    after = repeated(memory, memory, Signals(), NOW)
+    assert (after.provenance, len(after.reinforcements)) == (stated, 1)
+
+
+@given(memories, st.floats(-3, 3), moments)
+def test_vouching_sets_trust_within_bounds_and_says_by_whom(memory: Memory, trust: float, now: datetime) -> None:
+    """One version on, sure of itself from now; nothing else changes."""
+    step = Provenance(origin=Origin.USER_STATED, at=now, reason="confirmed")
+    after = vouched(memory, trust, step, now)
+    assert after == replace(
+        stepped(memory, now),
+        trust=after.trust,
+        provenance=(*memory.provenance, step),
+        confirmed_at=now,
+    )
+    assert after.trust == pytest.approx(min(1.0, max(0.0, trust)), abs=1e-9)
+    assert 0 <= after.trust <= 1
 
 
 @given(memories, edits, moments)

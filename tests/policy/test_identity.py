@@ -7,12 +7,12 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Anchor, Kind, Memory, Origin, Procedure, Provenance, Scope, Source, Status
 from recollect.model import MemoryId, Reinforcement, Uid
-from recollect.policy.identity import canonical_text, content_hash, estimate_tokens, fingerprint, state_hash
+from recollect.policy.identity import canonical_text, content_hash, fingerprint, state_hash
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -136,18 +136,3 @@ def test_whatever_a_store_must_not_alter_is_in_the_hash_of_its_state(name: str) 
     other = replace(memory, **{name: OTHER[name]})  # type: ignore[arg-type]
     assert other != memory
     assert (state_hash(other) == state_hash(memory)) == (name in USAGE)
-
-
-@pytest.mark.parametrize(
-    "text, tokens", [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("数据库", 3), ("ab 数据", 3), ("x" * 400, 100)]
-)
-def test_tokens_are_estimated_by_length_and_script(text: str, tokens: int) -> None:
-    """Four characters each, one for each wide character."""
-    assert estimate_tokens(text) == tokens
-
-
-@given(st.text(), st.text())
-def test_a_longer_text_never_costs_less(text: str, more: str) -> None:
-    """Tokens add up, give or take the one that is cut."""
-    assume(more)
-    assert estimate_tokens(text) <= estimate_tokens(text + more) <= estimate_tokens(text) + estimate_tokens(more)

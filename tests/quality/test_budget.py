@@ -17,7 +17,7 @@ from recollect import Recollect
 from recollect.engine.parts import Clock
 from recollect.evaluate import Report, evaluate
 from recollect.evaluate.sets import Benchmark, Told, load_jsonl
-from recollect.policy.identity import estimate_tokens
+from recollect.policy.tokens import estimate_tokens
 from recollect.testing import FixedClock
 
 HERE = Path(__file__).parent

@@ -42,9 +42,10 @@ from recollect.model import (
     WordSearch,
     WordStatistics,
 )
-from recollect.policy.identity import content_hash, estimate_tokens, fingerprint
+from recollect.policy.identity import content_hash, fingerprint
 from recollect.policy.query import query_words
 from recollect.policy.stem import stem
+from recollect.policy.tokens import estimate_tokens
 from recollect.store import Options, Store, open_store
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -94,6 +94,7 @@ from recollect.model import (
     Source,
     Status,
     Step,
+    StepState,
     Tag,
     Together,
     Uid,
@@ -891,7 +892,12 @@ def test_a_request_is_carried_out_whole_or_not_at_all(
     assert everything(store) == before
     assert found(store, "unheard never") == []
     assert answer(store, "unheard never", corpus=Corpus.SESSIONS).passages == []
-    assert (store.plans(), store.refused(), store.sightings("idle"), store.seen(["x"])) == ((), frozenset(), {}, {})
+    assert (
+        store.plans(),
+        store.step_keys(frozenset({StepState.REFUSED})),
+        store.sightings("idle"),
+        store.seen(["x"]),
+    ) == ((), frozenset(), {}, {})
     assert faults(store) == []
     apply(store, *changes[:-1], key="k")
     assert store.count() == 4
@@ -1166,7 +1172,7 @@ READS: dict[str, Callable[[Store, Memory], object]] = {
     "definitions": lambda store, one: store.definitions(),
     "plans": lambda store, one: store.plans(),
     "steps": lambda store, one: store.steps(1),
-    "refused": lambda store, one: store.refused(),
+    "refused": lambda store, one: store.step_keys(frozenset({StepState.REFUSED})),
     "sightings": lambda store, one: store.sightings("idle"),
     "seen": lambda store, one: store.seen(["x"]),
     "acting": lambda store, one: store.acting(),

@@ -66,6 +66,7 @@ from recollect.model import (
     Signals,
     Status,
     Step,
+    StepState,
     Together,
     Unfile,
     Weigh,
@@ -275,7 +276,12 @@ def test_a_store_of_before_there_were_plans_is_taken_over_whole(tmp_path: Path) 
     assert everything(store) == before
     assert answer(store, "cache response") == told
     assert store.vectors("model", corpus=Corpus.MEMORY)[0] == [one.id]
-    assert (store.plans(), store.refused(), store.sightings("idle"), store.acting()) == ((), frozenset(), {}, ())
+    assert (
+        store.plans(),
+        store.step_keys(frozenset({StepState.REFUSED})),
+        store.sightings("idle"),
+        store.acting(),
+    ) == ((), frozenset(), {}, ())
     assert faults(store) == []
     step = Step(sort="tidy", key="k", why="to see", changes=(Retag(id=one.id, add=("x",)),))
     apply(store, Propose(sort="garden", steps=(step,)))

@@ -1071,13 +1071,13 @@ def test_a_step_moves_from_where_it_stands(
 def test_what_was_refused_is_known_by_its_key(garden: Garden) -> None:
     """Over all plans, and only what somebody refused; what was dropped, done or waits may be proposed again."""
     store = garden.store
-    assert store.refused() == frozenset()
+    assert store.step_keys(frozenset({StepState.REFUSED})) == frozenset()
     first = propose(store, step(key="a"), step(key="b"), step(key="c"))
     apply(store, Drop(plan=first, step=3))
     second = propose(store, step(key="a"), step(key="d"))
     apply(store, Refuse(plan=first, step=1), Refuse(plan=second, step=2), Perform(plan=first, step=2))
     apply(store, Refuse(plan=first, step=2), Perform(plan=second, step=1))
-    assert store.refused() == {"a", "d"}
+    assert store.step_keys(frozenset({StepState.REFUSED})) == {"a", "d"}
 
 
 # --- Changed meanwhile -----------------------------------------------------------------------------------------------
@@ -1326,7 +1326,12 @@ def tended(garden: Garden) -> dict[StepState, int]:
 
 def notes_of(store: Store) -> list[object]:
     """What a store has noted for decisions that are yet to come."""
-    return [store.sightings("idle"), store.sightings("weak"), store.seen(["x", "y", "z"]), store.refused()]
+    return [
+        store.sightings("idle"),
+        store.sightings("weak"),
+        store.seen(["x", "y", "z"]),
+        store.step_keys(frozenset({StepState.REFUSED})),
+    ]
 
 
 @of_every_engine

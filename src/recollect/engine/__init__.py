@@ -121,7 +121,7 @@ class Recollect:
         self._opened: dict[SpaceName, Store] = {}
         self._opening = threading.Lock()
         self._closed = False
-        self._tended: dict[SpaceName, int] = {}
+        self._tended: int | None = None
         self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
         self._identity = identity
         self._home = home
@@ -158,12 +158,12 @@ class Recollect:
         return more
 
     def _tend_when_due(self) -> None:
-        """Tend what is open when it was opened, and again after so many accesses."""
+        """Tend the project's memory when it was opened, and again after so many accesses. The global one is tended by
+        hand only."""
         turn = self._parts.habits.accesses // self._parts.settings.capacity.evict_every
-        for name in list(self._opened):
-            if self._tended.get(name) != turn:
-                self._tended[name] = turn
-                tending.tend(self._parts, self._store(name), prune=False)
+        if "project" in self._opened and self._tended != turn:
+            self._tended = turn
+            tending.tend(self._parts, self._store("project"), prune=False)
 
     def _store(self, space: SpaceName) -> Store:
         with self._opening:
@@ -171,6 +171,8 @@ class Recollect:
                 raise StoreError(space, "is closed")
             if space not in self._opened:
                 self._opened[space] = self._openers[space]()
+                if self._background is not None:
+                    self._background.wake()
             return self._opened[space]
 
     # --- Writing ---------------------------------------------------------------------------------------------------
@@ -639,9 +641,10 @@ class Recollect:
         store, told = self._space(space), self._parts.settings.garden
         chosen = plans.find_plan(store, plan, state=StepState.PROPOSED)
         agreed = not told.confirm if retiring is None else retiring
+        only = tuple(steps)
         if agreed:
-            plans.check_loss(chosen, told.loss_limit if allow_loss is None else allow_loss)
-        return plans.perform(self._parts, store, chosen.id, retiring=agreed, progress=progress, only=tuple(steps))
+            plans.check_loss(store, chosen, told.loss_limit if allow_loss is None else allow_loss, only)
+        return plans.perform(self._parts, store, chosen.id, retiring=agreed, progress=progress, only=only)
 
     def refuse_plan(self, plan: int | None = None, *, steps: Iterable[int] = (), space: SpaceName = "project") -> int:
         """Let steps of a plan, or all that are left of it, not be done nor proposed again. Returns how many."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..codec import conform
 from ..model import Memory
 from ..policy.render import acting_text
 from .definitions import active_seasons
@@ -25,7 +26,10 @@ def triggered(
     parts: Parts, context: str, *, files: Iterable[str], session: str | None, task: str | None
 ) -> tuple[Triggered, ...]:
     """The live memories that a context triggers, most important first, of the project and the global space."""
-    owners = {"", f"session:{session}", f"task:{task}"}
+    conform(str, context, "context")
+    if parts.switch.off_where():
+        return ()
+    owners = {"", *([f"session:{session}"] if session else []), *([f"task:{task}"] if task else [])}
     named = tuple(files)
     found = []
     for store in (parts.project(), parts.shared()):

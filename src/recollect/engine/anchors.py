@@ -96,6 +96,11 @@ def check(memory: Memory, tree: WorkingTree) -> tuple[Stale, ...]:
     return tuple(stale for stale in found if stale)
 
 
+def told(stale: Stale) -> str:
+    """What is not borne out, in words that stand by themselves."""
+    return stale.detail if stale.mention.text in stale.detail else f"{stale.mention.text}: {stale.detail}"
+
+
 def file_hash(path: Path) -> str:
     """The SHA-256 of a file's bytes in hex, for the `content_hash` of an anchor; "" when it cannot be read."""
     try:

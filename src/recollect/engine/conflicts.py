@@ -70,7 +70,7 @@ def resolve(parts: Parts, ref: Ref, other: Ref, *, keep: str) -> int:
     elsewhere, two = parts.find(other)
     if store is not elsewhere or one.id == two.id:
         raise InvalidInput("other", "a conflict is between two memories of one space")
-    links = _between(store, one, two)
+    links = _between(store, one, two) if one.active and two.active else []
     if not links:
         raise NotFound("conflict", f"between {one.ref} and {two.ref}")
     changes: list[Change] = [Disconnect(memory=link.memory, kind=link.kind, target=_id(link)) for link in links]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ from ..policy.garden import (
     described,
     doubting,
     linking,
+    mergeable,
     merging,
     regrouping,
     retagging,
@@ -79,7 +81,9 @@ class _Bed:
         self.store = store
         self.now = parts.clock()
         self.memories = {memory.id: memory for memory in live_memories(store, Condition("owner", Op.EQ, ""))}
-        self.refused = store.refused()
+        self.refused = store.step_keys(frozenset({StepState.REFUSED}))
+        for sort in _ONCE:
+            self.refused |= store.step_keys(frozenset({StepState.DONE}), sort=sort)
         self.touched: set[MemoryId] = set()
         """Memories that a step changes; another step would find another version than it expects."""
         self.steps: list[Step] = []
@@ -104,6 +108,10 @@ class _Bed:
         if changes:
             self.touched |= {number for number, _ in step.expects}
         return True
+
+
+_ONCE = ("check", "strengthen")
+"""Sorts of steps that the same evidence calls for only once."""
 
 
 def make_plan(parts: Parts, store: Store, *, root: Path | None, clusters: bool, progress: Progress) -> Plan | None:
@@ -140,6 +148,7 @@ def _compare_all(bed: _Bed, progress: Progress) -> None:
     comparer = Comparer(bed.parts.meaning, rule_of(bed.parts.settings))
     settled = conflicts.settled(bed.store)
     same: list[tuple[Memory, Memory, float]] = []
+    clashing: list[tuple[Said, Memory, Memory]] = []
     related: list[tuple[float, Memory, Memory]] = []
     least = min(MOST_CLOSE, max(COMPARED, ordinary(rows)))
     for pair in close_pairs(rows, least=least, most=MOST_COMPARED, progress=progress):
@@ -149,11 +158,12 @@ def _compare_all(bed: _Bed, progress: Progress) -> None:
             if pair.cosine >= max(least, RELATED) and frozenset((older.id, newer.id)) not in bed.linked:
                 related.append((pair.cosine, older, newer))
         elif says is Said.SAME:
-            if verdict(says, older, newer, now=bed.now, rule=comparer.rule) is Verdict.SAME:
-                same.append((older, newer, pair.cosine))
+            same.append((older, newer, pair.cosine))
         elif conflicts.pair_key(older, newer) not in settled:
-            _contradiction(bed, comparer, says, older, newer)
+            clashing.append((says, older, newer))
     _merge(bed, same)
+    for says, older, newer in clashing:
+        _contradiction(bed, comparer, says, older, newer)
     _relate(bed, related)
 
 
@@ -185,11 +195,11 @@ def _in_time(one: Memory, other: Memory) -> tuple[Memory, Memory]:
 def _contradiction(bed: _Bed, comparer: Comparer, says: Said, older: Memory, newer: Memory) -> None:
     """Propose that the newer takes the older one's place where that is plain; else mark that they contradict."""
     known = bed.linked.get(frozenset((older.id, newer.id)), ())
-    if any(link.kind in (LinkKind.CONTRADICTS, LinkKind.SUPERSEDES) for link in known):
+    if any(link.kind in (LinkKind.CONTRADICTS, LinkKind.SUPERSEDES) for link in known) or not bed.free(older, newer):
         return
     actor = bed.parts.actor
     found = verdict(says, older, newer, now=newer.created_at, rule=comparer.rule)
-    if found is Verdict.SUPERSEDES and bed.free(older, newer):
+    if found is Verdict.SUPERSEDES:
         why = f"[id:{newer.ref}] is newer and says otherwise"
         bed.take(superseding(older, newer, why=why, actor=actor))
     elif found is Verdict.CONTRADICTS:
@@ -210,7 +220,11 @@ def _merge(bed: _Bed, same: list[tuple[Memory, Memory, float]]) -> None:
         if len(group) < 2:
             continue
         kept = survivor(group)
-        gone = [memory for memory in group if memory.id in partners[kept.id] and memory.status is not Status.PINNED]
+        gone = [
+            memory
+            for memory in group
+            if memory.id in partners[kept.id] and memory.status is not Status.PINNED and mergeable(kept, memory)
+        ]
         if not gone:
             continue
         close = min(partners[kept.id][memory.id] for memory in gone)
@@ -252,11 +266,10 @@ def _check_tree(bed: _Bed, root: Path, progress: Progress) -> None:
         found = [each for each in anchors.check(memory, tree) if each.strong] if bed.free(memory) else []
         if not found:
             continue
-        why = "; ".join(each.detail for each in found)
-        gone = memory.anchors and len([each for each in found if each.state == "gone"]) >= len(memory.anchors)
-        bed.take(
-            retiring(memory, "gone", why) if gone and memory.status is not Status.PINNED else doubting(memory, why)
-        )
+        why = "; ".join(anchors.told(each) for each in found)
+        lost = {each.mention.path for each in found if each.state == "gone" and each.mention.sort == "path"}
+        gone = bool(memory.files) and lost.issuperset(memory.files) and memory.status is not Status.PINNED
+        bed.take(retiring(memory, "gone", why) if gone else doubting(memory, why))
 
 
 def _tidy_tags(bed: _Bed) -> None:
@@ -290,7 +303,7 @@ def _stronger(bed: _Bed, one: Memory, other: Memory, strength: float) -> Step | 
         return None
     if there and there[0].memory != one.id:
         one, other = other, one
-    return linking(
+    step = linking(
         one,
         other,
         LinkKind.RELATES_TO,
@@ -299,6 +312,8 @@ def _stronger(bed: _Bed, one: Memory, other: Memory, strength: float) -> Step | 
         why=f"they keep being recalled together (strength {strength:.1f})",
         actor=bed.parts.actor,
     )
+    # Growing once more takes more recalls than it took before.
+    return replace(step, key=f"{step.key} {int(strength)}")
 
 
 def _regroup(bed: _Bed) -> None:
@@ -322,5 +337,13 @@ _LEAST = 3
 def describe(store: Store, steps: Iterable[Step], now: datetime) -> Iterator[Described]:
     """The steps of a plan as a person reads them."""
     for step in steps:
-        found = (store.get(number) for number, _ in step.expects)
+        found = (_expected(store, number, version) for number, version in step.expects)
         yield described(step, {memory.id: memory for memory in found if memory is not None}, now)
+
+
+def _expected(store: Store, number: MemoryId, version: int) -> Memory | None:
+    """A memory as a step expects it; as it is now, where that version is not kept."""
+    there = store.get(number)
+    if there is None or there.version == version:
+        return there
+    return next((each.memory for each in store.history(number) if each.memory.version == version), there)

@@ -80,11 +80,20 @@ def back_up(parts: Parts, store: Store, target: Path | None, folder: Path | None
     if target is None and folder is None:
         raise BadFile("backup", "a store without a folder needs a file to be backed up to")
     stamp = parts.clock().strftime("%Y%m%dT%H%M%S%fZ")
-    path = target or (folder or Path()) / f"memory-{stamp}.db"
+    path = target or _unused((folder or Path()) / f"memory-{stamp}.db")
     store.backup(path)
     if target is None:
         for old in backups_in(folder, OWN)[max(1, parts.settings.backup.keep) :]:
             old.unlink(missing_ok=True)
+    return path
+
+
+def _unused(path: Path) -> Path:
+    """The path, or one after it in the alphabet: a clock that stands still must not overwrite a backup."""
+    number = 1
+    while path.exists():
+        path = path.with_name(f"{path.stem.rstrip('+')}{'+' * number}.db")
+        number += 1
     return path
 
 

@@ -22,9 +22,8 @@ HEAD = 64
 MARGIN = 0.06
 """How much less close two may be by those than they must be in full."""
 MOST_IN_FULL = 32
-"""For how many pairs a row the full product is computed. Where more are close, only the closest count."""
+"""For how many pairs a row, at least, the full product is computed. Where more are close, only the closest count."""
 _BLOCK = 128
-_STEP = 0.02
 
 
 class Pair(NamedTuple):
@@ -42,22 +41,26 @@ def close_pairs(
     import numpy as np
 
     head = _head(rows)
+    in_full = max(MOST_IN_FULL, 2 * most)
+    enough = least - (MARGIN if head.shape[1] < rows.shape[1] else _ROUNDING)
     for start in range(0, len(rows), _BLOCK):
         near = head[start : start + _BLOCK] @ head[start:].T
-        enough = least - MARGIN if head.shape[1] < rows.shape[1] else least - _ROUNDING
+        near[np.tril_indices(len(near), m=near.shape[1])] = _EARLIER
         close = near >= enough
-        while enough < 1.0 and np.count_nonzero(close) > MOST_IN_FULL * len(near) + len(near) ** 2:
-            enough += _STEP
-            close = near >= enough
+        for row in np.flatnonzero(np.count_nonzero(close, axis=1) > in_full):
+            best = np.argpartition(-near[row], in_full)[:in_full]
+            close[row] = False
+            close[row, best] = near[row, best] >= enough
         ones, others = np.nonzero(close)
-        later = others > ones
-        ones, others = ones[later] + start, others[later] + start
+        ones, others = ones + start, others + start
         cosines = np.einsum("ij,ij->i", rows[ones], rows[others])
         yield from _best(ones, others, cosines, least, most)
         progress(min(start + _BLOCK, len(rows)), len(rows))
 
 
 _ROUNDING = 1e-5
+_EARLIER = -2.0
+"""Below any cosine: a pair that was seen already, or a row and itself."""
 
 
 def _best(ones: Places, others: Places, close: Floats, least: float, most: int) -> Iterator[Pair]:

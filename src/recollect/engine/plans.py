@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from ..errors import DuplicateMemory, NotFound, TooMuchLost
 from ..model import LIVE, Condition, Drop, Op, Perform, Plan, Propose, Refuse, Revert, Step, StepState
@@ -55,14 +55,29 @@ def propose(parts: Parts, store: Store, sort: str, steps: Sequence[Step]) -> int
     return plan
 
 
-def find_plan(store: Store, number: int | None, *, sort: str | None = None, state: StepState | None = None) -> Plan:
+def find_plan(
+    store: Store,
+    number: int | None,
+    *,
+    sort: str | None = None,
+    state: Literal[StepState.PROPOSED, StepState.DONE] | None = None,
+) -> Plan:
     """A plan by its number; without one, the newest of a sort that has steps in a state."""
     for plan in store.plans(limit=LOOKED_BACK):
         if plan.id == number or (
             number is None and sort in (None, plan.sort) and (state is None or plan.states.get(state))
         ):
             return plan
-    raise NotFound("plan", "that could be used" if number is None else str(number))
+    if number is None:
+        raise NotFound(_WANTED[state], "")
+    raise NotFound("plan", str(number))
+
+
+_WANTED: dict[StepState | None, str] = {
+    None: "plan",
+    StepState.PROPOSED: "plan with steps left to do",
+    StepState.DONE: "plan that has done anything",
+}
 
 
 LOOKED_BACK = 1_000
@@ -72,8 +87,7 @@ def perform(
     parts: Parts, store: Store, plan: int, *, retiring: bool, progress: Progress, only: Sequence[int] = ()
 ) -> Carried:
     """Carry out the steps of a plan that are proposed; those that retire memories only if that is agreed to."""
-    proposed = store.steps(plan, states=frozenset({StepState.PROPOSED}))
-    wanted = [step for step in proposed if not only or step.number in only]
+    wanted = _chosen(store, plan, only)
     steps = [step.number for step in wanted if retiring or not step.retires]
     actions = _in_turns(parts, store, steps, lambda number: Perform(plan=plan, step=number), progress)
     return Carried(
@@ -84,10 +98,21 @@ def perform(
     )
 
 
-def check_loss(plan: Plan, limit: float) -> None:
-    """Refuse a plan that would retire more of what is live than is allowed."""
-    if plan.retires > max(_ALWAYS_ALLOWED, limit * plan.live):
-        raise TooMuchLost(plan.id, plan.retires, plan.live, limit)
+def _chosen(store: Store, plan: int, only: Sequence[int]) -> list[Step]:
+    """The steps of a plan that are proposed, or those of them that are named."""
+    if only:
+        unknown = set(only) - {step.number for step in store.steps(plan)}
+        if unknown:
+            raise NotFound("step", f"{min(unknown)} of plan {plan}")
+    proposed = store.steps(plan, states=frozenset({StepState.PROPOSED}))
+    return [step for step in proposed if not only or step.number in only]
+
+
+def check_loss(store: Store, plan: Plan, limit: float, only: Sequence[int] = ()) -> None:
+    """Refuse a plan, or steps of it, that would retire more of what is live than is allowed."""
+    retires = len({number for step in _chosen(store, plan.id, only) for number in step.retires})
+    if retires > max(_ALWAYS_ALLOWED, limit * plan.live):
+        raise TooMuchLost(plan.id, retires, plan.live, limit)
 
 
 _ALWAYS_ALLOWED = 3

@@ -34,6 +34,7 @@ from ..policy.promote import Judged, Seen, judged
 from ..policy.stated import statements
 from ..store import Store
 from . import write
+from .consolidate import consolidated
 from .parts import Parts, Ref, new_uid
 from .write import Remembered
 
@@ -67,10 +68,11 @@ def promote_findings(
     check_text("session", session, _NAME_LIMIT)
     if not findings or not told.auto:
         return ()
-    clean = [replace(each, content=_draft(parts, each, session, agent, host).content) for each in findings]
+    drafts = [_draft(parts, each, session, agent, host) for each in findings]
+    clean = [replace(each, content=draft.content) for each, draft in zip(findings, drafts, strict=True)]
     store = parts.project()
     prints = tuple(fingerprint(each.content) for each in clean)
-    notice = Notice(fingerprints=prints, session_id=session, agent=agent)
+    notice = Notice(fingerprints=prints, session_id=drafts[0].session_id or "", agent=drafts[0].agent or "")
     store.apply([notice], actor=parts.actor, now=parts.clock())
     seen = store.seen(prints)
     done = []
@@ -145,12 +147,13 @@ def _within_project(parts: Parts, store: Store, memory: Memory) -> Memory:
 
 def _to_global(parts: Parts, store: Store, memory: Memory) -> Memory:
     """First the copy, then the mark. Killed between the two, the same call goes on: the copy is known by its uid."""
-    uid = _derived_uid(memory.uid)
+    uid = _derived_uid(memory)
     everywhere = parts.shared()
     there = everywhere.by_uid(uid)
     if there is None or not there.active:
         add = _added(parts, _copied(parts, memory, Scope.GLOBAL, uid if there is None else new_uid(parts.clock())))
-        there = everywhere.apply([add], actor=parts.actor, now=parts.clock()).outcomes[0].memory
+        found = consolidated(parts, everywhere, [add])
+        there = everywhere.apply(found, actor=parts.actor, now=parts.clock()).outcomes[0].memory
         assert there is not None
     gone = Mark(id=memory.id, status=Status.SUPERSEDED, superseded_by=there.uid)
     store.apply([gone], actor=parts.actor, now=parts.clock())
@@ -184,9 +187,9 @@ def _copied(parts: Parts, memory: Memory, scope: Scope, uid: Uid) -> Memory:
     )
 
 
-def _derived_uid(uid: Uid) -> Uid:
-    """The uid of a memory's copy in the global space; always the same, so that copying twice copies once."""
-    digits = digest("global", uid).removeprefix(HASH_PREFIX)[:32]
+def _derived_uid(memory: Memory) -> Uid:
+    """The uid of a memory's copy in the global space; the same for the same words, so that it is copied once."""
+    digits = digest("global", memory.uid, memory.content_hash).removeprefix(HASH_PREFIX)[:32]
     return Uid("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))
 
 

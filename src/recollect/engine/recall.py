@@ -182,8 +182,10 @@ def recall(parts: Parts, query: object, wish: Wish) -> Recall:
     if wish.as_of is None:
         # What only came up because the gate was open is no habit.
         sure = parts.settings.recall.gate if search.profile.gated else 0.0
+        every = parts.settings.capacity.evict_every
+        turn = parts.habits.accesses // every
         parts.habits.noticed([hit.memory for hit in hits if hit.relevance >= sure])
-        if parts.meaning.take_up() or parts.habits.full:
+        if parts.meaning.take_up() or parts.habits.full or parts.habits.accesses // every != turn:
             parts.wake()
     return replace(found, notes=(*search.trouble, *notes, *remarks))
 
@@ -256,6 +258,7 @@ def _ranked(search: _Search, words: tuple[str, ...]) -> tuple[list[Hit], tuple[s
             files=search.wish.files,
             periods=search.periods,
             settings=_numbers(search.parts),
+            kinds=search.parts.kinds,
         )
         candidates = [found for each in probes for found in _candidates(search, each, asking)]
         unsure = search.watched is not None or not isinstance(search.parts.reranker, AsRanked)

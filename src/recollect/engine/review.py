@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..model import Condition, Corpus, Memory, Op, Plan, Status, StepState, Where
 from ..policy.decay import age_days
+from ..policy.render import one_line
 from ..store import Store
 from . import anchors, conflicts, plans
 from .conflicts import Conflict
@@ -45,7 +46,9 @@ class Inbox:
         """What an agent is told to do about the stale ones; "" where there are none."""
         if not self.stale:
             return ""
-        lines = [f"- [id:{each.memory.ref}] {each.memory.content} ({each.why})" for each in self.stale]
+        lines = [
+            f"- [id:{each.memory.ref}] {one_line(each.memory.content)} ({one_line(each.why)})" for each in self.stale
+        ]
         return "\n".join(
             (
                 "These memories may be out of date. Keep what still holds (reinforce it), put right what has changed "
@@ -77,7 +80,7 @@ def stale(parts: Parts, store: Store, root: Path | None) -> list[StaleMemory]:
             continue
         changed = [each for each in anchors.check(memory, tree) if each.state != "unknown"] if tree else []
         if changed:
-            found.append(StaleMemory(memory=memory, why="; ".join(each.detail for each in changed)))
+            found.append(StaleMemory(memory=memory, why="; ".join(anchors.told(each) for each in changed)))
         elif age_days(last_reference(memory), now) >= days:
             unused.append(memory)
     unused.sort(key=lambda memory: (last_reference(memory), memory.id))

@@ -5,7 +5,8 @@ All of it is archiving and confirming, never deleting, and each time it is a pla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,8 +34,7 @@ from .parts import Parts
 
 SORT = "tending"
 EXPIRED = "expired"
-UNPROVED = "unproved"
-"""The sightings of memories past their TTL, and of candidates that lost importance because nobody used them."""
+"""The sort of sighting that memories past their TTL are noted under."""
 _PAGE = 2_000
 _LIVE_WHERE = Condition("status", Op.IN, tuple(sorted(LIVE)))
 
@@ -57,28 +57,47 @@ class Tended:
 def tend(parts: Parts, store: Store, *, prune: bool = True) -> Tended:
     """Confirm and archive what is due in a space, as the settings say."""
     now = parts.clock()
-    steps = list(_candidates(parts, store, now))
     overdue, fresh = _expired(parts, store, now)
-    steps += [_archiving(each, "expire", "past the TTL of its kind for a day or longer") for each in overdue]
-    gone = {each.id for each in overdue}
-    steps += [_archiving(each, "evict", why) for each, why in _crowded(parts, store, now, gone)]
-    gone |= {number for step in steps for number in step.retires}
+    bed = _Bed(store)
+    for memory in overdue:
+        bed.archive(memory, "expire", "past the TTL of its kind for a day or longer")
+    for memory, why in _crowded(parts, store, now, bed.gone):
+        bed.archive(memory, "evict", why)
     if prune:
-        steps += [_archiving(each, "prune", why) for each, why in _outgrown(parts, store, now, gone)]
-    plan = plans.propose(parts, store, SORT, steps) if steps else None
+        for memory, why in _outgrown(parts, store, now, bed.gone):
+            bed.archive(memory, "prune", why)
+    bed.steps += [step for step in _candidates(parts, store, now) if step.expects[0][0] not in bed.gone]
+    plan = plans.propose(parts, store, SORT, bed.steps) if bed.steps else None
+    done: tuple[Step, ...] = ()
     if plan is not None:
         plans.perform(parts, store, plan, retiring=True, progress=plans.quiet)
-        _note_penalised(parts, store, store.steps(plan, states=frozenset({StepState.DONE})))
-    counts = {sort: sum(step.sort == sort for step in steps) for sort in ("confirm", "penalise", "evict", "prune")}
+        done = store.steps(plan, states=frozenset({StepState.DONE}))
+    counts = Counter(step.sort for step in done)
     return Tended(
         confirmed=counts["confirm"],
         penalised=counts["penalise"],
-        expired=len(overdue),
+        expired=counts["expire"],
         evicted=counts["evict"],
         pruned=counts["prune"],
         seen=fresh,
         plan=plan,
     )
+
+
+class _Bed:
+    """The steps that archive, one a memory, and none that somebody has refused or undone before."""
+
+    def __init__(self, store: Store) -> None:
+        self.steps: list[Step] = []
+        self.gone: set[MemoryId] = set()
+        self._unwanted = store.step_keys(frozenset({StepState.REFUSED, StepState.UNDONE}))
+
+    def archive(self, memory: Memory, sort: str, why: str) -> None:
+        """Plan to archive a memory."""
+        step = _archiving(memory, sort, why)
+        if step.key not in self._unwanted:
+            self.steps.append(step)
+            self.gone.add(memory.id)
 
 
 def live_memories(store: Store, *where: Condition) -> Iterator[Memory]:
@@ -92,10 +111,11 @@ def live_memories(store: Store, *where: Condition) -> Iterator[Memory]:
 
 def _candidates(parts: Parts, store: Store, now: datetime) -> Iterator[Step]:
     """The candidates whose time of waiting is over: the used are confirmed, the others lose a fifth, once."""
-    penalised = store.sightings(UNPROVED)
+    over = frozenset({StepState.DONE, StepState.UNDONE, StepState.REFUSED})
+    penalised = store.step_keys(over, sort="penalise")
     hours = parts.settings.promotion.quarantine_hours
     for memory in live_memories(store, Condition("status", Op.EQ, Status.CANDIDATE.value)):
-        match after_quarantine(memory, now, hours=hours, penalised=memory.id in penalised):
+        match after_quarantine(memory, now, hours=hours, penalised=f"penalise {memory.uid}" in penalised):
             case Quarantine.CONFIRM:
                 change: Mark | Weigh = Mark(id=memory.id, status=Status.CONFIRMED)
                 yield _step(memory, "confirm", f"it was used within {hours:g} hours of waiting", change)
@@ -103,12 +123,6 @@ def _candidates(parts: Parts, store: Store, now: datetime) -> Iterator[Step]:
                 lost = memory.importance * (PENALTY - 1)
                 change = Weigh(id=memory.id, signals=Signals(importance=lost), action="penalise")
                 yield _step(memory, "penalise", f"nobody used it within {hours:g} hours", change)
-
-
-def _note_penalised(parts: Parts, store: Store, steps: Iterable[Step]) -> None:
-    lost = tuple(number for step in steps if step.sort == "penalise" for number, _ in step.expects)
-    if lost:
-        store.apply([Sight(sort=UNPROVED, seen=lost)], actor=parts.actor, now=parts.clock())
 
 
 def _expired(parts: Parts, store: Store, now: datetime) -> tuple[list[Memory], int]:

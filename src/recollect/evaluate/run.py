@@ -20,7 +20,7 @@ from ..engine.parts import Clock
 from ..engine.transfer import Progress
 from ..errors import EmbedderUnavailable
 from ..model import Corpus, Json
-from ..policy.identity import estimate_tokens
+from ..policy.tokens import estimate_tokens
 from .measures import Figures, Score, average, fresh_first, interval, judge, percentile
 from .sets import Benchmark, Collection, Filed, Question, Told
 

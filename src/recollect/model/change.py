@@ -199,6 +199,8 @@ class Define:
     sort: str
     name: str
     value: Json = None
+    note: Json = None
+    """What the audit says of it besides its sort; nothing that anybody may want erased."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

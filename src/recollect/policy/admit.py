@@ -24,11 +24,12 @@ from ..model import (
     Uid,
 )
 from .evolve import check_validity
-from .identity import content_hash, estimate_tokens, fingerprint, spelled_tag
+from .identity import content_hash, fingerprint, spelled_tag
 from .kinds import KINDS, TRUST
 from .redact import redact
 from .seasons import season_name
-from .triggers import checked_trigger
+from .tokens import estimate_tokens
+from .triggers import checked_trigger, procedure_trigger
 
 NAME_LIMIT = 256
 """Most characters in a session id, an agent's name and the like."""
@@ -279,9 +280,12 @@ def _anchors(anchors: tuple[Anchor, ...], limits: Limits) -> tuple[Anchor, ...]:
 def _procedure(procedure: Procedure | None) -> Procedure | None:
     if procedure is None:
         return None
+    trigger = clean_text("procedure.trigger", procedure.trigger, SNIPPET_LIMIT, empty=True).strip()
+    if trigger:
+        checked_trigger(procedure_trigger(replace(procedure, trigger=trigger)))
     return Procedure(
         name=clean_text("procedure.name", procedure.name, NAME_LIMIT),
-        trigger=clean_text("procedure.trigger", procedure.trigger, SNIPPET_LIMIT, empty=True),
+        trigger=trigger,
         steps=_texts("procedure.steps", procedure.steps),
         prerequisites=_texts("procedure.prerequisites", procedure.prerequisites),
         warnings=_texts("procedure.warnings", procedure.warnings),

@@ -149,7 +149,8 @@ _FILLER = frozenset(
     "currently now today correction correct decision decided decide chose chosen go goes gone going went own already "
     "yes ok okay new e.g i.e etc any anymore more instead rather allow allowed enable enabled both all time "
     "prefer prefers preferred want wants like likes run runs running lives live kept keep keeps name named called "
-    "longer again said says".split()
+    "longer again said says stored located placed put puts found sits takes take lasts hits goes comes kept using "
+    "based way order possible where able etc whole entire full simply".split()
 )
 _DAYS = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april june july august "
@@ -313,8 +314,22 @@ _OPPOSITES = frozenset(
     "primary/replica primary/secondary development/production staging/production upload/download start/stop begin/end "
     "small/large internal/external required/optional manual/automatic frontend/backend odd/even ascending/descending "
     "more/less early/late inside/outside push/pull encode/decode source/target mobile/web red/green safe/unsafe "
-    "possible/impossible allowed/forbidden present/absent success/failure".split()
+    "possible/impossible allowed/forbidden present/absent success/failure show/hide lock/unlock increase/decrease "
+    "accept/reject grant/revoke attach/detach import/export load/unload create/delete add/remove open/close "
+    "login/logout install/uninstall subscribe/unsubscribe encrypt/decrypt compress/decompress enable/disable "
+    "horizontal/vertical parent/child buyer/seller sender/receiver producer/consumer local/remote legacy/new "
+    "always/sometimes".split()
+) | frozenset(
+    frozenset((one, other))
+    for units in (
+        "second minut hour dai week month year millisecond microsecond nanosecond",
+        "byte kb mb gb tb kib mib gib bit",
+        "meter metr kilomet centimet millimet mile inch foot",
+    )
+    for one in units.split()
+    for other in units.split()
 )
+"""What is never the same, however alike in meaning: opposites, and units of one measure."""
 _STATES = frozenset(
     frozenset(map(stem, pair.split("/")))
     for pair in "low/high pass/fail true/false open/closed public/private sync/async enabled/disabled red/green "
@@ -410,27 +425,12 @@ def _same(sides: _Sides, cosine: float | None, rule: Consolidation) -> bool:
         return False
     if any(token.sort == "name" for token in sides.only_newer) or _other_value(sides) or _other_state(sides):
         return False
-    if _contrasted(older) != _contrasted(newer) or (sides.only_older and sides.only_newer and not _reworded(sides)):
-        return False
+    if _contrasted(older) != _contrasted(newer) or (sides.only_older and sides.only_newer):
+        return False  # one word for another may be another thing
     cover = min(sides.older_cover, sides.newer_cover)
     if cosine is None:
         return cover >= rule.same_cover
     return cosine >= rule.same_cosine and cover + cosine >= rule.same_cover + rule.same_cosine_usual
-
-
-def _reworded(sides: _Sides) -> bool:
-    """Whether what each has alone can be but a way of putting it: few plain words among many that both have."""
-    alone = (*sides.only_older, *sides.only_newer)
-    if _first(sides.only_older, sides.older) and _first(sides.only_newer, sides.newer):
-        return False  # each is about another thing
-    return all(token.sort == "word" for token in alone) and len(sides.shared) >= _REWORDED * len(alone)
-
-
-def _first(tokens: tuple[_Token, ...], claim: Claim) -> bool:
-    return tokens[0] == claim.tokens[0]
-
-
-_REWORDED = 2
 
 
 def _contrasted(claim: Claim) -> frozenset[str]:

@@ -7,15 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import InvalidInput
-from ..model import Edit, Memory, Origin, Provenance, Reinforcement, Signals, Status, Uid
-from .identity import content_hash, estimate_tokens, fingerprint
+from ..model import LIVE, Edit, Memory, Origin, Provenance, Reinforcement, Signals, Status, Uid
+from .identity import content_hash, fingerprint
+from .tokens import estimate_tokens
 
 COUNT_LIMIT = 1_000_000_000
 """Counters stop here instead of overflowing."""
 BREADCRUMBS = 50
 """Reinforcements remembered; the newest are kept."""
-TAGS, ANCHORS = 32, 64
-"""So many tags and files a memory has at most after it was repeated with others; what it has already it keeps."""
+TAGS, ANCHORS, TRIGGERS = 32, 64, 100
+"""So many tags, files and triggers a memory has at most after it was repeated with others; what it has it keeps."""
 
 
 def stepped(memory: Memory, now: datetime) -> Memory:
@@ -41,8 +42,8 @@ def weighed(memory: Memory, signals: Signals, now: datetime) -> Memory:
 def repeated(memory: Memory, again: Memory, signals: Signals, now: datetime) -> Memory:
     """The memory after the same came in a second time, with a breadcrumb of where.
 
-    It gains the tags and files that it did not have. Once the user has said it, it is trusted as the user is and no
-    longer a candidate.
+    It gains the tags, files and triggers that it did not have, and steps if it had none. Once the user has said it, it
+    is trusted as the user is and no longer a candidate.
     """
     crumb = Reinforcement(
         at=now, session_id=again.session_id, message=again.message_range[0] if again.message_range else None
@@ -52,6 +53,8 @@ def repeated(memory: Memory, again: Memory, signals: Signals, now: datetime) -> 
         reinforcements=(*memory.reinforcements, crumb)[-BREADCRUMBS:],
         tags=tuple(dict.fromkeys((*memory.tags, *again.tags)))[: max(TAGS, len(memory.tags))],
         anchors=tuple(dict.fromkeys((*memory.anchors, *again.anchors)))[: max(ANCHORS, len(memory.anchors))],
+        triggers=tuple(dict.fromkeys((*memory.triggers, *again.triggers)))[: max(TRIGGERS, len(memory.triggers))],
+        procedure=memory.procedure or again.procedure,
     )
     if again.origin not in (Origin.USER_STATED, Origin.USER_CORRECTED) or memory.trust >= again.trust:
         return after
@@ -92,9 +95,13 @@ def check_validity(valid_from: datetime | None, valid_to: datetime | None) -> No
 
 
 def marked(memory: Memory, status: Status, superseded_by: Uid | None, now: datetime) -> Memory:
-    """The memory in another status. What superseded it is known only while it is superseded."""
+    """The memory in another status. What superseded it is known only while it is superseded.
+
+    Whoever brings a memory back vouches for it: its time starts anew, or it would be archived again at once.
+    """
     by = superseded_by if status is Status.SUPERSEDED else None
-    return replace(stepped(memory, now), status=status, superseded_by=by)
+    confirmed = now if status in LIVE and memory.status not in LIVE else memory.confirmed_at
+    return replace(stepped(memory, now), status=status, superseded_by=by, confirmed_at=confirmed)
 
 
 def vouched(memory: Memory, trust: float, step: Provenance, now: datetime) -> Memory:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from ..codec import digest
 from ..model import (
     BETWEEN_MEMORIES,
-    Anchor,
     Change,
     Connect,
     Define,
@@ -35,9 +35,8 @@ from ..model import (
     Weigh,
 )
 from .decay import confidence_at
-from .evolve import ANCHORS, TAGS, marked, retagged, revised, vouched, weighed
+from .evolve import ANCHORS, TAGS, TRIGGERS, marked, retagged, revised, vouched, weighed
 from .kinds import KINDS, KindTable
-from .stem import stem
 
 DOUBT = 0.2
 """How much confidence a memory loses when the working tree speaks against it."""
@@ -89,9 +88,9 @@ def merging(kept: Memory, gone: Sequence[Memory], links: Iterable[Link], *, sort
     tags = tuple(dict.fromkeys(tag for memory in gone for tag in memory.tags if tag not in kept.tags))
     if room := max(0, TAGS - len(kept.tags)):
         changes += [Retag(id=kept.id, add=tags[:room])] if tags else []
-    anchors = _with_anchors(kept, gone)
-    if anchors != kept.anchors:
-        changes.append(Revise(id=kept.id, edit=Edit(anchors=anchors)))
+    gained = _gained(kept, gone)
+    if gained != Edit():
+        changes.append(Revise(id=kept.id, edit=gained))
     for memory in gone:
         made = Link(memory=kept.id, kind=LinkKind.SUPERSEDES, target=memory.id, made_by=actor)
         changes += [Connect(link=made), Mark(id=memory.id, status=Status.SUPERSEDED, superseded_by=kept.uid)]
@@ -107,9 +106,25 @@ def merging(kept: Memory, gone: Sequence[Memory], links: Iterable[Link], *, sort
     )
 
 
-def _with_anchors(kept: Memory, gone: Sequence[Memory]) -> tuple[Anchor, ...]:
-    every = tuple(dict.fromkeys((*kept.anchors, *(anchor for memory in gone for anchor in memory.anchors))))
-    return every[: max(ANCHORS, len(kept.anchors))]
+def mergeable(kept: Memory, gone: Memory) -> bool:
+    """Whether one memory can stand for another without anything being lost that no edit can carry over."""
+    return (
+        gone.payload in (None, kept.payload)
+        and (gone.procedure is None or kept.procedure in (None, gone.procedure))
+        and (gone.valid_from, gone.valid_to, gone.season) == (kept.valid_from, kept.valid_to, kept.season)
+    )
+
+
+def _gained(kept: Memory, gone: Sequence[Memory]) -> Edit:
+    """What the memory that stays takes over: files, triggers, steps."""
+    anchors = tuple(dict.fromkeys((*kept.anchors, *(each for memory in gone for each in memory.anchors))))
+    triggers = tuple(dict.fromkeys((*kept.triggers, *(each for memory in gone for each in memory.triggers))))
+    steps = next((memory.procedure for memory in gone if memory.procedure), None)
+    return Edit(
+        anchors=None if anchors == kept.anchors else anchors[: max(ANCHORS, len(kept.anchors))],
+        triggers=None if triggers == kept.triggers else triggers[: max(TRIGGERS, len(kept.triggers))],
+        procedure=steps if kept.procedure is None else None,
+    )
 
 
 def _moved(kept: Memory, gone: Sequence[Memory], links: Iterable[Link]) -> list[Change]:
@@ -192,7 +207,14 @@ def tag_spellings(tags: Sequence[Tag]) -> dict[str, str]:
 
 
 def _spelling(tag: str) -> str:
-    return "".join(stem(part) for part in tag.replace("_", "-").split("-"))
+    """A tag without what people write one way or the other: separators, and the s of an ordinary plural."""
+    plain = tag.replace("_", "").replace("-", "").replace(".", "")
+    plural = len(plain) > _SHORT_WORD and plain.endswith("s") and not plain.endswith(("ss", "us", "is", "ous"))
+    return plain[:-1] if plural else plain
+
+
+_SHORT_WORD = 4
+"""The s of a word of so few letters may well be part of it: news, ios, aws."""
 
 
 def retagging(memory: Memory, spellings: Mapping[str, str]) -> Step | None:
@@ -226,7 +248,7 @@ def regrouping(wanted: Sequence[tuple[str, tuple[MemoryId, ...]]], there: int, *
 def _regrouping(groups: list[tuple[str, tuple[MemoryId, ...]]], first: int, last: int | None) -> Step:
     return Step(
         sort="clusters",
-        key=f"clusters {first}",
+        key=f"clusters {digest('clusters', *(f'{label} {members}' for label, members in groups))}",
         why=f"memories that lie close together now make {len(groups)} clusters from number {first} on",
         changes=(Regroup(clusters=tuple(groups), first=first, last=last),),
     )

@@ -40,9 +40,3 @@ def state_hash(memory: Memory) -> str:
     state = encode(memory)
     assert isinstance(state, dict)
     return digest("memory", canonical({name: held for name, held in state.items() if name not in _USAGE}))
-
-
-def estimate_tokens(text: str) -> int:
-    """About how many tokens a model spends on a text: four characters each, one for each wide character."""
-    wide = 0 if text.isascii() else sum(1 for character in text if ord(character) >= 0x2E80)
-    return -(-(len(text) - wide) // 4) + wide

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from ..model import Hit, Memory, Status, Uid, Why
 from .decay import age_days, confidence_at
-from .kinds import KINDS
+from .kinds import KINDS, KindTable
 from .moments import Period, closeness
 from .relevance import MEMORIES, Evidence
 from .spread import Reached
@@ -67,6 +67,7 @@ class Asking:
     """Times that the question names."""
     settings: Mapping[str, float] = field(default_factory=dict)
     """Numbers that a profile takes from the settings."""
+    kinds: KindTable = field(default_factory=lambda: KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ CASCADE_FACTORS = (
     ),
     Factor(
         "confidence",
-        lambda candidate, asking: confidence_at(candidate.memory, asking.now),
+        lambda candidate, asking: confidence_at(candidate.memory, asking.now, asking.kinds),
         lambda candidate, _: f"confidence {candidate.memory.confidence:.2f}, trust {candidate.memory.trust:.2f}",
     ),
 )

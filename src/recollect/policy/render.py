@@ -45,11 +45,11 @@ def procedure_text(memory: Memory) -> str:
     procedure = memory.procedure
     if procedure is None:
         return f"Procedure: {_entry(memory.content)}"
-    lines = [f"Procedure: {_line(procedure.name)}"]
+    lines = [f"Procedure: {one_line(procedure.name)}"]
     if canonical_text(memory.content) != canonical_text(procedure.name):
         lines.append(f"About: {_entry(memory.content)}")
     if procedure.trigger:
-        lines.append(f"When: {_line(procedure.trigger)}")
+        lines.append(f"When: {one_line(procedure.trigger)}")
     lines += _listed("Before you start", procedure.prerequisites)
     lines += _listed("Steps", procedure.steps, numbered=True)
     lines += _listed("Beware", procedure.warnings)
@@ -65,7 +65,7 @@ def _listed(heading: str, texts: Iterable[str], *, numbered: bool = False) -> It
 
 
 def _brought_up_by(found: str) -> str:
-    line = _line(found)
+    line = one_line(found)
     return f"\nComes up because of: {line}" if line else ""
 
 
@@ -75,5 +75,6 @@ def _entry(text: str) -> str:
     return _FURTHER_LINE.join(line for line in lines if line).lstrip()
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """A text on one line, without anything that cannot be seen; no content can pass for another entry then."""
     return " ".join(_UNSEEN.sub("", text).split())

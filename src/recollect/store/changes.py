@@ -380,7 +380,7 @@ class Work:
 
     def _define(self, change: Define) -> Outcome:
         # What people call a thing is content, which the audit does not hold.
-        detail: Json = {"sort": change.sort}
+        detail: Json = {"sort": change.sort} | ({} if change.note is None else {"note": change.note})
         if change.value is None:
             if not self._rows.undefine(change.sort, change.name):
                 raise NotFound(change.sort, change.name)

@@ -166,8 +166,8 @@ class Store(Protocol):
     def steps(self, plan: int, *, states: frozenset[StepState] = frozenset(StepState)) -> tuple[Step, ...]:
         """The steps of a plan that stand so, in order."""
 
-    def refused(self) -> frozenset[str]:
-        """The keys of all steps that somebody refused."""
+    def step_keys(self, states: frozenset[StepState], *, sort: str | None = None) -> frozenset[str]:
+        """The keys of all steps, of a sort if one is named, that stand so."""
 
     def sightings(self, sort: str) -> dict[MemoryId, datetime]:
         """Which memories are noted to be in a condition, and since when."""

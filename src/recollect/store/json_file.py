@@ -22,7 +22,8 @@ from ..codec import decode, encode, from_micros
 from ..disk import private_folder, write_private
 from ..errors import InvalidInput, RecollectError, StoreDamaged, StoreError, StoreFull, StoreInUse, StoreTooNew
 from ..model import AuditEntry, Feedback, Json, Memory, Passage, Version
-from ..policy.identity import content_hash, estimate_tokens, fingerprint, state_hash
+from ..policy.identity import content_hash, fingerprint, state_hash
+from ..policy.tokens import estimate_tokens
 from .audit import Head
 from .contract import Options
 from .sqlite.connect import Connections, require_engine, translated

@@ -303,7 +303,7 @@ def m004_lifecycle(connection: apsw.Connection) -> None:
             version INTEGER NOT NULL
         ) STRICT;
 
-        CREATE INDEX memories_acting ON memories (id, status, version)
+        CREATE INDEX memories_acting ON memories (id, status, state_hash)
             WHERE triggers IS NOT NULL OR procedure IS NOT NULL;
         CREATE INDEX memories_candidate ON memories (id) WHERE status = 'candidate';
         """
@@ -317,7 +317,7 @@ def mark_stale(connection: apsw.Connection) -> None:
 
 MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index, m003_search, m004_lifecycle)
 
-SHAPE = "b2:2d3c20d4a93112fdda69279ab046661146b8915972bcbf85e8102a413095a59e"
+SHAPE = "b2:836c52877657a16bc42640ae2d6842115e993f82c78edcaa2b52b73355c4ec54"
 """Hash of the present schema, as SQLite tells it; a file whose schema is another one is not trusted."""
 
 

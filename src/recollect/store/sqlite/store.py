@@ -334,9 +334,13 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return tuple(read_steps(connection, plan, states)) if _possible(plan) else ()
 
-    def refused(self) -> frozenset[str]:
+    def step_keys(self, states: frozenset[StepState], *, sort: str | None = None) -> frozenset[str]:
         with self._connections.reading() as connection:
-            return frozenset(key for (key,) in connection.execute("SELECT key FROM steps WHERE state = 'refused'"))
+            rows = connection.execute(
+                "SELECT key FROM steps WHERE state IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR sort = ?2)",
+                (json.dumps(sorted(states)), sort),
+            )
+            return frozenset(key for (key,) in cast(Iterable[tuple[str]], rows))
 
     def sightings(self, sort: str) -> dict[MemoryId, datetime]:
         with self._connections.reading() as connection:
@@ -358,7 +362,7 @@ class SqliteStore:
     def acting_mark(self) -> int:
         with self._connections.reading() as connection:
             rows = connection.execute(
-                "SELECT m.id, m.version FROM memories m WHERE (m.triggers IS NOT NULL OR m.procedure IS NOT NULL)"
+                "SELECT m.state_hash FROM memories m WHERE (m.triggers IS NOT NULL OR m.procedure IS NOT NULL)"
                 f" AND m.status IN ({_LIVE_SQL}) ORDER BY m.id"
             )
             return hash(tuple(rows))

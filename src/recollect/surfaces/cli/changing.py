@@ -101,9 +101,7 @@ def _run_editor(draft: Path) -> None:
         raise InvalidInput("EDITOR", f"{editor!r} ended with status {finished.returncode}; nothing was changed")
 
 
-def _on_each(
-    terminal: Terminal, memory: Recollect, refs: tuple[str, ...], act: Callable[[str], Memory]
-) -> list[Memory]:
+def on_each(terminal: Terminal, memory: Recollect, refs: tuple[str, ...], act: Callable[[str], Memory]) -> list[Memory]:
     """Do the same to several memories, but only if all of them are there."""
     found = [memory.get(global_ref(terminal, ref)) for ref in refs]
     return [act(each.ref) for each in found]
@@ -122,7 +120,7 @@ def forget(terminal: Terminal, refs: tuple[str, ...], undo: bool) -> None:
       recollect forget 42 --undo
     """
     with terminal.memory() as memory:
-        done = _on_each(terminal, memory, refs, memory.restore if undo else memory.forget)
+        done = on_each(terminal, memory, refs, memory.restore if undo else memory.forget)
     show_done(terminal, done, "Restored" if undo else "Forgotten, and hidden until `forget --undo`")
 
 
@@ -137,7 +135,7 @@ def pin(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect pin 42
     """
     with terminal.memory() as memory:
-        done = _on_each(terminal, memory, refs, memory.pin)
+        done = on_each(terminal, memory, refs, memory.pin)
     show_done(terminal, done, "Pinned")
 
 
@@ -152,7 +150,7 @@ def unpin(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect unpin 42
     """
     with terminal.memory() as memory:
-        done = _on_each(terminal, memory, refs, memory.unpin)
+        done = on_each(terminal, memory, refs, memory.unpin)
     show_done(terminal, done, "Unpinned")
 
 
@@ -240,7 +238,7 @@ def reinforce(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect reinforce 42
     """
     with terminal.memory() as memory:
-        done = _on_each(terminal, memory, refs, memory.reinforce)
+        done = on_each(terminal, memory, refs, memory.reinforce)
     show_done(terminal, done, "Reinforced")
 
 
@@ -255,7 +253,7 @@ def demote(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect demote 42
     """
     with terminal.memory() as memory:
-        done = _on_each(terminal, memory, refs, memory.demote)
+        done = on_each(terminal, memory, refs, memory.demote)
     show_done(terminal, done, "Demoted")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import click
 
 from ...codec import encode
+from .changing import on_each
 from .display import global_ref, memory_json, show_done, show_list
 from .terminal import Terminal, command_options, indented, table, text_argument, visible
 
@@ -177,17 +178,19 @@ def archive(terminal: Terminal, refs: tuple[str, ...], restore: bool, tend: bool
       recollect archive 42 --restore
       recollect archive --tend
     """
+    if tend and refs:
+        raise click.UsageError("--tend decides by itself what to archive; leave the memories out.")
     with terminal.memory() as memory:
         if tend:
             done = memory.tend(space=terminal.space)
-            rows = [(name, str(count)) for name, count in cast("dict[str, int]", encode(done, complete=True)).items()]
+            told = cast("dict[str, int | None]", encode(done, complete=True))
+            rows = [(name, str(count)) for name, count in told.items() if count is not None]
             terminal.show(encode(done, complete=True), lambda: table(("", ""), rows))
             return
         if not refs:
             show_list(terminal, memory.list({"status": ["archived"]}, space=terminal.space, limit=_LISTED))
             return
-        change = memory.restore if restore else memory.archive
-        done_to = [change(global_ref(terminal, ref)) for ref in refs]
+        done_to = on_each(terminal, memory, refs, memory.restore if restore else memory.archive)
     show_done(terminal, done_to, "Restored" if restore else "Archived")
 
 
@@ -205,7 +208,7 @@ def confirm(terminal: Terminal, refs: tuple[str, ...]) -> None:
       recollect confirm 42
     """
     with terminal.memory() as memory:
-        done = [memory.confirm(global_ref(terminal, ref)) for ref in refs]
+        done = on_each(terminal, memory, refs, memory.confirm)
     show_done(terminal, done, "Confirmed")
 
 

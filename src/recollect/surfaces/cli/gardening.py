@@ -51,7 +51,7 @@ def plan(terminal: Terminal, clusters: bool, out: Path | None) -> None:
         from ...engine.transfer import write_file
 
         write_file(out, [f"{line}\n" for line in _readable(made, steps)])
-    terminal.show(_plan_json(made, steps), lambda: _print_plan(made, steps, all_of_it=False))
+    terminal.show(_plan_json(made, steps), lambda: _print_plan(made, steps, _where(terminal), all_of_it=False))
 
 
 def _plan_json(plan: Plan | None, steps: tuple[Described, ...]) -> Json:
@@ -61,7 +61,12 @@ def _plan_json(plan: Plan | None, steps: tuple[Described, ...]) -> Json:
     }
 
 
-def _print_plan(plan: Plan | None, steps: tuple[Described, ...], *, all_of_it: bool) -> None:
+def _where(terminal: Terminal) -> str:
+    """What a hint must add for the same space to be meant."""
+    return " --global" if terminal.shared else ""
+
+
+def _print_plan(plan: Plan | None, steps: tuple[Described, ...], where: str, *, all_of_it: bool) -> None:
     if plan is None:
         print("All is in order.")
         return
@@ -74,9 +79,9 @@ def _print_plan(plan: Plan | None, steps: tuple[Described, ...], *, all_of_it: b
     for each in shown:
         _print_step(each)
     if len(steps) > len(shown):
-        print(f"… and {len(steps) - len(shown)} more: `recollect garden show {plan.id}`")
+        print(f"… and {len(steps) - len(shown)} more: `recollect garden show {plan.id}{where}`")
     if plan.states.get("proposed"):
-        print("`recollect garden apply` carries it out; what would leave recall waits for your yes.")
+        print(f"`recollect garden apply{where}` carries it out; what would leave recall waits for your yes.")
 
 
 _SHOWN = 10
@@ -124,7 +129,7 @@ def show(terminal: Terminal, number: int | None) -> None:
         found = [each for each in memory.plans(space=terminal.space, limit=1_000) if number in (None, each.id)]
         chosen = next((each for each in found if number is not None or each.sort == "garden"), None)
         steps = memory.describe_plan(chosen.id if chosen else number, space=terminal.space)
-    terminal.show(_plan_json(chosen, steps), lambda: _print_plan(chosen, steps, all_of_it=True))
+    terminal.show(_plan_json(chosen, steps), lambda: _print_plan(chosen, steps, _where(terminal), all_of_it=True))
 
 
 @garden.command("list")
@@ -182,7 +187,7 @@ def apply(terminal: Terminal, number: int | None, steps: tuple[int, ...], yes: b
                 space=terminal.space,
                 progress=progress,
             )
-    terminal.show(encode(done, complete=True), lambda: _print_carried(done))
+    terminal.show(encode(done, complete=True), lambda: _print_carried(done, _where(terminal)))
 
 
 def _agreed(terminal: Terminal, plans: tuple[Plan, ...], number: int | None) -> bool | None:
@@ -195,13 +200,13 @@ def _agreed(terminal: Terminal, plans: tuple[Plan, ...], number: int | None) -> 
     return click.confirm(question, err=True)
 
 
-def _print_carried(done: Carried) -> None:
+def _print_carried(done: Carried, where: str) -> None:
     parts = [f"{done.done} steps done"]
     if done.outdated:
         parts.append(f"{done.outdated} were out of date and not done")
     if done.waiting:
-        parts.append(f"{done.waiting} wait for your yes: `recollect garden apply --yes`")
-    print(f"Plan {done.plan}: {'; '.join(parts)}. `recollect garden undo {done.plan}` undoes it.")
+        parts.append(f"{done.waiting} wait for your yes: `recollect garden apply --yes{where}`")
+    print(f"Plan {done.plan}: {'; '.join(parts)}. `recollect garden undo {done.plan}{where}` undoes it.")
 
 
 @garden.command()
