@@ -591,7 +591,7 @@ def test_a_link_grows_only_with_further_recalls(overgrown: Plot) -> None:
 
 def test_many_that_say_the_same_come_down_to_one(plot: Plot) -> None:
     """In a few rounds, and what they had is not lost on the way."""
-    words = ("deploys", "go", "out", "from", "main", "branch", "tuesdays")
+    words = ("deploys", "leave", "our", "main", "branch", "tuesdays", "noon")
     turned = [" ".join((*words[at:], *words[:at])) for at in range(len(words))]
     many = [*turned, *(f"{text}!" for text in map(str.upper, turned[:2]))]
     for number, text in enumerate(many):

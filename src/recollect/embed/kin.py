@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import EmbedderUnavailable
+from .static import LOADING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,8 @@ class Kinship:
         import numpy as np
 
         try:
-            self._table = np.asarray(np.load(folder / "table.npy", mmap_mode="r", allow_pickle=False))
+            with LOADING:
+                self._table = np.asarray(np.load(folder / "table.npy", mmap_mode="r", allow_pickle=False))
             stems = (folder / "stems.txt").read_text(encoding="utf-8").split("\n")
         except (OSError, ValueError) as error:
             raise EmbedderUnavailable("static", f"its table cannot be read ({error})") from error

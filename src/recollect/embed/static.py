@@ -7,6 +7,7 @@ of microseconds a sentence. What it cannot see is the order of words.
 
 from __future__ import annotations
 
+import threading
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 STATIC_MODEL: Final = "static-1"
 STATIC_DIMENSION: Final = 256
 
+LOADING = threading.Lock()
+"""One thread at a time reads tables: the parser that numpy reads their headers with fails when threads meet in it."""
 _FOLDER = Path(__file__).with_name("static")
 _FILES = ("table.npy", "scales.npy", "vocab.txt")
 _MOST_TOKENS = 8_192  # of one text
@@ -47,8 +50,9 @@ class StaticEmbedder:
 
         try:
             # The plain array over the mapped file: the class that numpy maps files with is slow to index.
-            self._table = np.asarray(np.load(folder / "table.npy", mmap_mode="r", allow_pickle=False))
-            self._scales = np.load(folder / "scales.npy", allow_pickle=False)
+            with LOADING:
+                self._table = np.asarray(np.load(folder / "table.npy", mmap_mode="r", allow_pickle=False))
+                self._scales = np.load(folder / "scales.npy", allow_pickle=False)
             self._pieces = WordPiece.read(folder / "vocab.txt")
         except (OSError, ValueError) as error:
             raise _broken(f"cannot be read ({error})") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from ..config import Settings
@@ -97,18 +98,18 @@ def consolidated(parts: Parts, store: Store, adds: list[Add]) -> list[Add]:
 
 def _related(parts: Parts, store: Store, comparer: Comparer, add: Add) -> Add:
     new = add.memory
-    relations = list(add.relations)
+    relations: list[Relation] = []
     near = _neighbours(parts, store, new)
     for other, close in zip(near, comparer.closeness(new.content, [each.content for each in near]), strict=True):
         says = comparer.said(other.content, new.content, close)
         match verdict(says, other, new, now=new.created_at, rule=comparer.rule):
             case Verdict.SAME:
-                return Add(memory=new, on_duplicate=add.on_duplicate, same_as=_to(other, LinkKind.RELATES_TO))
+                return replace(add, same_as=_to(other, LinkKind.RELATES_TO))
             case Verdict.SUPERSEDES:
                 relations.append(_to(other, LinkKind.SUPERSEDES))
             case Verdict.CONTRADICTS:
                 relations.append(_to(other, LinkKind.CONTRADICTS))
-    return Add(memory=new, on_duplicate=add.on_duplicate, relations=tuple(relations[:MOST_RELATIONS]))
+    return replace(add, relations=(*add.relations, *relations[:MOST_RELATIONS]))
 
 
 def _to(memory: Memory, kind: LinkKind) -> Relation:

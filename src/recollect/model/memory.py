@@ -123,6 +123,8 @@ class Reinforcement:
     at: datetime
     session_id: str | None = None
     message: int | None = None
+    words: str = ""
+    """How it was put this time, if otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,7 +98,7 @@ def verdict(said: Said, older: Memory, newer: Memory, *, now: datetime, rule: Co
     way to nobody unasked. That something has changed, the user is believed at once, and others once the older one has
     stood for a while. Otherwise both are kept, as a contradiction for somebody to resolve.
     """
-    if said is Said.APART or older.season != newer.season:
+    if said is Said.APART or older.season != newer.season or _apart_in_time(older, newer):
         return Verdict.NEW
     if said is Said.SAME:
         return Verdict.SAME if _nothing_lost(older, newer) else Verdict.NEW
@@ -116,6 +116,16 @@ _EVENTS = frozenset({Kind.DISCOVERY, Kind.ERROR, Kind.FILE_CHANGE, Kind.TASK_PRO
 """What was found or happened once is not made untrue by what is found later."""
 
 
+def _apart_in_time(older: Memory, newer: Memory) -> bool:
+    """Whether one holds only after the other does not any more, so that both are right."""
+    if (older.valid_from, older.valid_to) == (newer.valid_from, newer.valid_to):
+        return False
+    return any(
+        one.valid_to is not None and other.valid_from is not None and one.valid_to <= other.valid_from
+        for one, other in ((older, newer), (newer, older))
+    )
+
+
 def _nothing_lost(older: Memory, newer: Memory) -> bool:
     """Whether everything that the newer one carries besides its text is in the older one too."""
     return (
@@ -131,7 +141,7 @@ def _nothing_lost(older: Memory, newer: Memory) -> bool:
 _PIECE = re.compile(
     r"`(?P<code>[^`\n]{1,200})`"
     r"|(?P<address>[a-z][a-z0-9+.\-]*://[^\s,;)]+)"
-    r"|(?P<path>(?:[\w.\-]+|[~@])?(?:/[\w.\-~@*]+)+/?|[\w.\-]+/)"
+    r"|(?P<path>(?:[\w.\-]{1,100}|[~@])?(?:/[\w.\-~@*]{1,100})+/?|[\w.\-]{1,100}/)"
     r"|(?P<ident>\w*(?:[a-z][A-Z]|[A-Za-z]_[A-Za-z]|[A-Za-z]\.[A-Za-z_]\w)[\w.]*)"
     r"|(?P<number>\d+(?:\.\d+)?e-?\d+|\d[\d.,:\-/]*\d|\d)(?P<unit>[a-zA-Z%]{0,6})"
     r"|(?P<word>[^\W\d_]+(?:['’\-][^\W\d_]+)*(?:\d+[^\W_]*)?)"
@@ -147,10 +157,10 @@ _FILLER = frozenset(
     "via per so then than of in on at to for from with by as or and but if when where while because since due so be is "
     "are was were been being do does did done will would can could may might about around roughly approximately "
     "currently now today correction correct decision decided decide chose chosen go goes gone going went own already "
-    "yes ok okay new e.g i.e etc any anymore more instead rather allow allowed enable enabled both all time "
+    "yes ok okay e.g i.e etc any anymore instead rather allow allowed enable enabled both all time "
     "prefer prefers preferred want wants like likes run runs running lives live kept keep keeps name named called "
     "longer again said says stored located placed put puts found sits takes take lasts hits goes comes kept using "
-    "based way order possible where able etc whole entire full simply".split()
+    "based way where able whole entire simply".split()
 )
 _DAYS = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april june july august "
@@ -215,7 +225,7 @@ def claim_of(text: str) -> Claim:
             tokens.append(_Token(raw.lower().rstrip("./"), "name", before, place))
         else:
             tokens += _code(raw, before, place)
-        before = raw.lower()
+        before = f"{before.rpartition(' ')[2]} {raw.lower()}".strip()
         starts = text[piece.end() : piece.end() + 1] in (".", "!", "?", ":", ";", "\n")
     changes = frozenset(found[0].lower() for found in _CHANGES.finditer(text[:_LONGEST]))
     stems = frozenset(token.stem for token in tokens)
@@ -228,7 +238,7 @@ _LONGEST = 4_000
 
 def _words(low: str, before: str, place: int, *, named: bool) -> list[_Token]:
     found = []
-    if low in _UNITS and before[:1].isdigit():
+    if low in _UNITS and before.rpartition(" ")[2][:1].isdigit():
         return [_Token(stem(_UNITS[low]), "word", before, place)]
     for word in re.sub(r"^([a-z]{2,})(\d+)$", r"\1 \2", low).replace("-", " ").split():
         for part in _SHORT.get(word, word).split():
@@ -287,12 +297,30 @@ _OLD_AFTER = re.compile(
 _UP_TO = re.compile(r"[,;:.!?()](?:\s|$)|\s(?:with|in|for|by|to|on|at|as|and|because|since|after|when|from|is|was)\s")
 _FROM = re.compile(r"\b(?:moved|switched|migrated|changed) (?:over )?from (\S+)", re.IGNORECASE)
 _ADDS = re.compile(r"\b(?:too|also|as well|additionally|in addition|another|both|except|unless)\b", re.IGNORECASE)
-_CONTRAST = re.compile(r"\b(?:over|instead of|rather than|not|before|after|until)\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)|\b(?:since|because|as of|so that|unless)\b", re.IGNORECASE)
-_ONE_VALUE = frozenset(
-    "is are was were be = : to at on in after before every each for use uses using used by as from under with via "
-    "through than until".split()
+_CONTRAST = re.compile(r"\b(?:over|instead of|rather than|not|before|after|until|from|than)\b", re.IGNORECASE)
+_GUARDS = re.compile(
+    r"\b(?:only|unless|if|except|some|none|more|fewer|less|may|might|old|new|first|last|until|while|during|other|"
+    r"another|either|partly|half|twice|once|up to)\b"
+    r"|[$€£¥<>≤≥±%]|[+\-](?=\d)",
+    re.IGNORECASE,
 )
+_DIRECTED = re.compile(
+    r"\b(?:calls|reports to|depends on|inherits from|extends|wraps|imports|blocks|owns|reviews)\b|->|→|\binto\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,;:](?=\s)|[.!?](?=\s|$)|\b(?:since|because|as of|so that|unless)\b", re.IGNORECASE)
+_IS = frozenset("is are was were be = : use uses using used to of".split())
+_AT = frozenset("on in at with by via through as from under".split())
+_PLACED = frozenset(
+    "runs run running hosted deployed lives live stored kept built written managed served based located distributed "
+    "formatted tested searched published rendered handled owned maintained defined configured listens listening is are "
+    "documented billed rebuilt restarted leaves starts held scheduled".split()
+)
+_BEFORE_NUMBERS = _AT | frozenset(
+    "is are for after before every until within port limit timeout size ttl budget rate minimum maximum targets target "
+    "takes took lasts lasted than about to".split()
+)
+"""What stands before a number that is a value, as against one that names a thing: bug 1234, line 40, HTTP 429."""
 _SEVERAL = frozenset(
     stem(word)
     for word in "support need require prefer want like write wrote fix add remove include provide handle meet have "
@@ -300,8 +328,8 @@ _SEVERAL = frozenset(
     "send serve offer".split()
 )
 _QUALIFIERS = re.compile(
-    r"\b(?:least|most|before|after|min(?:imum)?|max(?:imum)?|soft|hard|first|last|default|"
-    r"per \w+|each \w+|every \w+|on average|total)\b",
+    r"\b(?:least|most|before|after|minimum|max(?:imum)?|soft|hard|first|last|default|per \w+|on average|total|read|"
+    r"write|connect|idle)\b|(?<!\d)(?<!\d )\bmin\b",
     re.IGNORECASE,
 )
 _PAST = re.compile(
@@ -423,20 +451,48 @@ def _same(sides: _Sides, cosine: float | None, rule: Consolidation) -> bool:
     older, newer = sides.older, sides.newer
     if older.denies != newer.denies or older.of_sort("number") != newer.of_sort("number") or sides.told:
         return False
-    if any(token.sort == "name" for token in sides.only_newer) or _other_value(sides) or _other_state(sides):
+    if (sides.only_newer and not _adds_nothing(sides)) or max(len(older.text), len(newer.text)) > _LONGEST:
         return False
-    if _contrasted(older) != _contrasted(newer) or (sides.only_older and sides.only_newer):
-        return False  # one word for another may be another thing
+    if _contrasted(older) != _contrasted(newer) or _guarded(older) != _guarded(newer):
+        return False
+    if _directed(older) != _directed(newer):
+        return False
     cover = min(sides.older_cover, sides.newer_cover)
     if cosine is None:
         return cover >= rule.same_cover
     return cosine >= rule.same_cosine and cover + cosine >= rule.same_cover + rule.same_cosine_usual
 
 
+def _adds_nothing(sides: _Sides) -> bool:
+    """Whether what only the newer one has can be but a way of putting it: one plain word that says no more of which
+    thing is meant, beside nothing that only the older one has."""
+    if sides.only_older or len(sides.only_newer) > 1 or sides.only_newer[0].sort != "word":
+        return False
+    place = sides.only_newer[0].place
+    return not any(token.place == place + 1 for token in sides.newer.tokens)
+
+
+def _guarded(claim: Claim) -> frozenset[str]:
+    """The small words and signs that change what a text says without being about anything."""
+    return _qualified(claim) | frozenset(found[0].lower() for found in _GUARDS.finditer(claim.text[:_LONGEST]))
+
+
+def _directed(claim: Claim) -> frozenset[tuple[str, ...]]:
+    """Who does something to whom: "parser calls lexer" is not "lexer calls parser"."""
+    text = claim.text[:_LONGEST]
+    found = []
+    for each in _DIRECTED.finditer(text):
+        before = claim_of(text[max(0, each.start() - _NEAR) : each.start()]).tokens[-1:]
+        after = claim_of(text[each.end() : each.end() + _NEAR]).tokens[:1]
+        found.append((stem(each[0].lower()), *(token.stem for token in (*before, *after))))
+    return frozenset(found)
+
+
 def _contrasted(claim: Claim) -> frozenset[str]:
     """What a text sets something against: "over Y", "before Y", "not Y"."""
-    found = (claim_of(claim.text[each.end() :][:_NEAR]).tokens[:1] for each in _CONTRAST.finditer(claim.text))
-    return frozenset(token.stem for tokens in found for token in tokens)
+    text = claim.text[:_LONGEST]
+    found = ((each[0], claim_of(text[each.end() : each.end() + _NEAR]).tokens[:1]) for each in _CONTRAST.finditer(text))
+    return frozenset(f"{word.lower()} {token.stem}" for word, tokens in found for token in tokens)
 
 
 _NEAR = 40
@@ -502,8 +558,8 @@ def _other_value(sides: _Sides) -> bool:
     old, new = sides.only_older, tuple(token for token in sides.only_newer if not _CHANGES.match(token.stem))
     if not old or not new or not _together(old) or not _together(new) or max(len(old), len(new)) > _LONGEST_VALUE:
         return False
-    if _measures(old) or _measures(new):
-        return len(old) == len(new) == 1 and _measures(old) == _measures(new)
+    if (_measures(old) or _measures(new)) and not (len(old) == len(new) == _measures(old) == _measures(new) == 1):
+        return False
     return len(sides.shared) >= len(old) and _is_value(old[0], sides.older) and _is_value(new[0], sides.newer)
 
 
@@ -525,13 +581,19 @@ def _measures(value: Sequence[_Token]) -> int:
 
 
 def _is_value(token: _Token, claim: Claim) -> bool:
-    """Whether a token stands where a value does: after "is", "on", "uses" and the like; or it is a number."""
-    first = claim.tokens[0].place == token.place
-    return not first and (token.after in _ONE_VALUE or token.sort == "number" or _colon_before(token, claim))
+    """Whether a token stands where the one value of something does: "is X", "uses X", "hosted on X", "port 80"."""
+    if claim.tokens[0].place == token.place:
+        return False
+    verb, _, word = token.after.rpartition(" ")
+    if word in _IS or _colon_before(token, claim):
+        return True
+    if token.sort == "number":
+        return word in _BEFORE_NUMBERS
+    return word in _AT and verb in _PLACED
 
 
 def _colon_before(token: _Token, claim: Claim) -> bool:
-    return f"{token.after}:" in claim.text.lower()
+    return f"{token.after.rpartition(' ')[2]}:" in claim.text.lower()
 
 
 def _opposed(sides: _Sides, alike: Alike) -> bool:

@@ -42,11 +42,15 @@ def weighed(memory: Memory, signals: Signals, now: datetime) -> Memory:
 def repeated(memory: Memory, again: Memory, signals: Signals, now: datetime) -> Memory:
     """The memory after the same came in a second time, with a breadcrumb of where.
 
-    It gains the tags, files and triggers that it did not have, and steps if it had none. Once the user has said it, it
-    is trusted as the user is and no longer a candidate.
+    Other words are kept with it, in case they said something else after all. It gains the tags, files and triggers that
+    it did not have, and steps if it had none. Once the user has said it, it is trusted as the user is and no longer a
+    candidate.
     """
     crumb = Reinforcement(
-        at=now, session_id=again.session_id, message=again.message_range[0] if again.message_range else None
+        at=now,
+        session_id=again.session_id,
+        message=again.message_range[0] if again.message_range else None,
+        words="" if again.fingerprint == memory.fingerprint else again.content,
     )
     after = replace(
         weighed(memory, signals, now),

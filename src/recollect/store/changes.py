@@ -150,7 +150,8 @@ def request_hash(changes: tuple[Change, ...], actor: str) -> str:
         if isinstance(change, Add):
             fixed = replace(change.memory, uid=Uid(""), created_at=_NEVER, updated_at=_NEVER, confirmed_at=_NEVER)
             # What it is found to be like depends on what is there, which the first request has changed.
-            change = replace(change, memory=replace(fixed, provenance=()), same_as=None, relations=())
+            sources = tuple(each for each in change.relations if each.kind is LinkKind.DERIVED_FROM)
+            change = replace(change, memory=replace(fixed, provenance=(), trust=1.0), same_as=None, relations=sources)
         elif isinstance(change, Revise):
             change = replace(change, provenance=None)
         asked.append([type(change).__name__, encode(change)])
@@ -238,7 +239,7 @@ class Work:
         state = state_hash(change.memory)
         memory = self._rows.insert(replace(change.memory, id=UNSAVED), state, self._now)
         self._log("add", memory, state, detail={"kind": memory.kind.value, "origin": memory.origin.value})
-        made = tuple(relation for relation in change.relations if self._relate(memory, relation))
+        made = tuple(made for relation in change.relations if (made := self._relate(memory, relation)))
         return Outcome(action="add", memory=memory, relations=made)
 
     def _still(self, relation: Relation) -> Memory | None:
@@ -246,10 +247,12 @@ class Work:
         found = self._rows.get(relation.target)
         return found if found and found.active and found.content_hash == relation.content_hash else None
 
-    def _relate(self, memory: Memory, relation: Relation) -> bool:
+    def _relate(self, memory: Memory, relation: Relation) -> Relation | None:
         other = self._still(relation)
         if other is None:
-            return False
+            return None
+        if relation.kind is LinkKind.SUPERSEDES and (other.status is Status.PINNED or other.trust > memory.trust):
+            relation = replace(relation, kind=LinkKind.CONTRADICTS)  # somebody vouched for it in the meantime
         self._connect(
             Link(
                 memory=memory.id,
@@ -261,7 +264,7 @@ class Work:
         )
         if relation.kind is LinkKind.SUPERSEDES:
             self._mark(other, Mark(id=other.id, status=Status.SUPERSEDED, superseded_by=memory.uid))
-        return True
+        return relation
 
     def _revise(self, change: Revise) -> Outcome:
         before = self._memory(change.id)

@@ -395,6 +395,11 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return read_statistics(connection, stems, corpus)
 
+    def last_position(self, corpus: Corpus, document: str) -> int:
+        with self._connections.reading() as connection:
+            sql = "SELECT ifnull(max(position), 0) FROM passages WHERE corpus = ? AND document = ?"
+            return int(connection.execute(sql, (corpus.value, document)).get)
+
     def spellings(self, stem: str, *, corpus: Corpus, limit: int) -> tuple[dict[str, int], dict[str, int]]:
         with self._connections.reading() as connection:
             return read_spellings(connection, stem, corpus=corpus, limit=limit)
