@@ -67,7 +67,13 @@ MAX_PUBLIC_NAMES = 12
 MAX_MOCKS_PER_TEST = 0.05
 
 LONG_FUNCTIONS: set[str] = set()  # "module.py:function"
-VOCABULARIES = {"model/__init__.py", "model/memory.py", "model/change.py", "model/asking.py", "errors.py"}  # their whole purpose is to name things, so names are not a cost there
+VOCABULARIES = {
+    "model/__init__.py",
+    "model/memory.py",
+    "model/change.py",
+    "model/asking.py",
+    "errors.py",
+}  # their whole purpose is to name things, so names are not a cost there
 BROAD_EXCEPT_EDGES = {
     "surfaces/cli/__init__.py",  # where a failure becomes a message and an exit status
     "engine/rerank.py",  # where somebody else's reranker is called: whatever it raises, recall goes on without it

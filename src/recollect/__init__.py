@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from .model import Version as Version
     from .model import Why as Why
     from .opening import open as open
-    from .policy.garden import Described as Described
+    from .policy.described import Described as Described
 
 _HOMES = {
     "config": ("Settings",),
@@ -109,7 +109,7 @@ _HOMES = {
         *("Version", "Why"),
     ),
     "opening": ("open",),
-    "policy.garden": ("Described",),
+    "policy.described": ("Described",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -27,7 +27,19 @@ NAMES = (
     *("remember", "recall", "search", "list", "show", "edit", "forget", "pin", "unpin", "link", "unlink", "tag"),
     *("reinforce", "demote", "feedback", "status", "export", "import", "backup", "restore", "audit", "doctor"),
     *("project", "config", "on", "off", "tour", "completion", "similar", "cluster", "clusters", "graph", "alias"),
-    *("season", "models", "eval", "conflicts", "review", "archive", "confirm", "promote", "learn", "triggered", "garden"),
+    *(
+        "season",
+        "models",
+        "eval",
+        "conflicts",
+        "review",
+        "archive",
+        "confirm",
+        "promote",
+        "learn",
+        "triggered",
+        "garden",
+    ),
 )
 
 

@@ -18,7 +18,8 @@ from recollect import Draft, NotFound, Origin, Recollect, Scope, Status, StoreEr
 from recollect.engine.parts import SpaceName
 from recollect.errors import TooMuchLost
 from recollect.model import Change, Corpus, LinkKind, Memory, Order, Perform, Receipt, Revert, StepState
-from recollect.policy.garden import DOUBT, Described
+from recollect.policy.described import Described
+from recollect.policy.garden import DOUBT
 from recollect.store import Store, open_store
 from recollect.testing import FixedClock, HashEmbedder
 

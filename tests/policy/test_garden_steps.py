@@ -47,11 +47,10 @@ from recollect.model import (
     Vouch,
     Weigh,
 )
+from recollect.policy.described import Described, described
 from recollect.policy.evolve import ANCHORS, TAGS
 from recollect.policy.garden import (
     DOUBT,
-    Described,
-    described,
     doubting,
     linking,
     merging,

@@ -43,7 +43,7 @@ from ..model import (
     Version,
 )
 from ..policy.admit import clean_tags
-from ..policy.garden import Described
+from ..policy.described import Described
 from ..policy.query import parse_limit, parse_order, parse_where
 from ..store import Store, set_aside
 from . import (

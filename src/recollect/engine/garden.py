@@ -27,10 +27,9 @@ from ..model import (
     StepState,
 )
 from ..policy.compare import Said, Verdict, verdict
+from ..policy.described import Described, described
 from ..policy.garden import (
     STRENGTHENED,
-    Described,
-    described,
     doubting,
     linking,
     mergeable,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ...engine.plans import Carried
     from ...model import Json, Plan
-    from ...policy.garden import Described
+    from ...policy.described import Described
 
 
 @click.group()
