@@ -943,3 +943,20 @@ def test_there_must_be_a_plan(overgrown: Plot, call: str) -> None:
     for number in (0, -1, 99):
         with pytest.raises(NotFound):
             getattr(overgrown.memory, call)(number)
+
+
+@pytest.mark.row("X4", "verified")
+def test_what_a_plan_did_is_looked_at_afterwards(overgrown: Plot) -> None:
+    """Nothing is amiss when all went as planned; a memory that leaves meanwhile is told."""
+    overgrown.plan()
+    assert overgrown.memory.apply_plan(retiring=True, allow_loss=1.0).faults == ()
+    overgrown.memory.undo_plan()
+    overgrown.plan()
+    bystander = overgrown.memory.remember("A memory that no plan is about and that somebody else forgets").ref
+
+    def meanwhile(done: int, total: int) -> None:
+        if overgrown.memory.get(bystander).active:
+            overgrown.memory.forget(bystander)
+
+    carried = overgrown.memory.apply_plan(retiring=True, allow_loss=1.0, progress=meanwhile)
+    assert [fault.partition(" memories")[2] for fault in carried.faults if "left recall" in fault] != []

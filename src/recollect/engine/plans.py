@@ -6,7 +6,7 @@ work, the store is valid, the steps that were done are done, and the same call g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Literal, TypeVar
@@ -36,6 +36,8 @@ class Carried:
     undone: int = 0
     kept: int = 0
     """Somebody has changed since what these had done, so they were not undone."""
+    faults: tuple[str, ...] = ()
+    """What was looked at afterwards and is not as it was planned; nothing, unless something went wrong."""
 
 
 def live_count(store: Store) -> int:
@@ -89,13 +91,28 @@ def perform(
     """Carry out the steps of a plan that are proposed; those that retire memories only if that is agreed to."""
     wanted = _chosen(store, plan, only)
     steps = [step.number for step in wanted if retiring or not step.retires]
+    live = live_count(store)
     actions = _in_turns(parts, store, steps, lambda number: Perform(plan=plan, step=number), progress)
+    done = {number for number, action in zip(steps, actions, strict=True) if action == "perform"}
     return Carried(
         plan=plan,
-        done=actions.count("perform"),
+        done=len(done),
         outdated=actions.count("outdated"),
         waiting=len(wanted) - len(steps),
+        faults=tuple(_faults(store, [step for step in wanted if step.number in done], live)),
     )
+
+
+def _faults(store: Store, done: Sequence[Step], live_before: int) -> Iterator[str]:
+    """Whether what a plan was to keep is still there, and no more is gone than it said."""
+    retired = {number for step in done for number in step.retires}
+    lost = live_before - live_count(store)
+    if lost > len(retired):
+        yield f"{lost:,} memories left recall instead of {len(retired):,}; `recollect garden undo` brings them back"
+    for number in sorted({number for step in done for number, _ in step.expects} - retired):
+        found = store.get(number)
+        if found is None or not found.active:
+            yield f"memory {number} was to stay and is not live"
 
 
 def _chosen(store: Store, plan: int, only: Sequence[int]) -> list[Step]:

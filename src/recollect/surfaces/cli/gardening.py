@@ -206,6 +206,8 @@ def _print_carried(done: Carried, where: str) -> None:
         parts.append(f"{done.outdated} were out of date and not done")
     if done.waiting:
         parts.append(f"{done.waiting} wait for your yes: `recollect garden apply --yes{where}`")
+    for fault in done.faults:
+        print(visible(f"NOT AS PLANNED: {fault}"))
     print(f"Plan {done.plan}: {'; '.join(parts)}. `recollect garden undo {done.plan}{where}` undoes it.")
 
 
