@@ -274,6 +274,7 @@ def test_a_new_plan_takes_the_place_of_one_that_is_not_finished(overgrown: Plot)
 @pytest.mark.row("J25", "clusters")
 def test_clusters_are_found_anew_unless_they_are_left_out(overgrown: Plot) -> None:
     """By the plan, and not before somebody applies it."""
+    overgrown.remember(*(f"Invoice batch {number} is sent by the nightly billing run" for number in range(1, 7)))
     assert of_sort(overgrown.plan(clusters=False), "clusters") == []
     step = only(overgrown.plan(), "clusters")
     assert overgrown.memory.clusters() == ()
@@ -649,15 +650,11 @@ def test_refusing_twice_refuses_once(overgrown: Plot) -> None:
 
 def test_refusing_clusters_does_not_refuse_those_of_other_memories(overgrown: Plot) -> None:
     """What was refused was these clusters, not all that will ever be found."""
+    overgrown.remember(*(f"Invoice batch {number} is sent by the nightly billing run" for number in range(1, 7)))
     refused = only(overgrown.plan(), "clusters")
     overgrown.memory.refuse_plan(steps=[refused.number])
     assert of_sort(overgrown.plan(), "clusters") == []
-    overgrown.remember(
-        "Invoices are sent on the first day of the month",
-        "Invoice numbers are never reused, not even after a refund",
-        "A refund of an invoice needs the approval of finance",
-        "VAT on invoices is computed per country",
-    )
+    overgrown.remember(*(f"Refund case {number} waits for somebody of the finance team" for number in range(1, 7)))
     found = of_sort(overgrown.plan(), "clusters")
     assert [step.after for step in found] not in ([], [refused.after])
 

@@ -16,7 +16,8 @@ import recollect
 
 project, home, name, ledger = sys.argv[1:]
 book = os.open(ledger, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-with recollect.open(project, home=home, actor=name) as memory:
+settings = {"consolidate.mode": "off"}  # what is measured here is the store
+with recollect.open(project, home=home, actor=name, settings=settings) as memory:
     number = 0
     while True:
         stored = memory.remember(f"writer {name} of process {os.getpid()} says {number}", key=f"{os.getpid()}-{number}")

@@ -378,7 +378,9 @@ def test_marking_moves_a_memory_to_another_status(store: Store, before: Status, 
     first = add(store, "one", status=before)
     receipt = apply(store, Mark(id=first.id, status=after), now=NOW + HOUR)
     assert receipt.outcomes[0].action == action
-    assert held(store, first.id) == replace(first, status=after, version=2, updated_at=NOW + HOUR)
+    vouched = NOW + HOUR if before is Status.FORGOTTEN else first.confirmed_at
+    expected = replace(first, status=after, version=2, updated_at=NOW + HOUR, confirmed_at=vouched)
+    assert held(store, first.id) == expected
 
 
 def test_a_superseded_memory_knows_by_what(store: Store) -> None:
@@ -837,7 +839,7 @@ def test_clearing_forgets_every_memory_restorably(store: Store) -> None:
     for each in stored:
         if each.status is not Status.FORGOTTEN:
             apply(store, Mark(id=each.id, status=each.status))
-            assert replace(held(store, each.id), version=1, updated_at=NOW) == each
+            assert replace(held(store, each.id), version=1, updated_at=NOW, confirmed_at=each.confirmed_at) == each
     assert faults(store) == []
 
 

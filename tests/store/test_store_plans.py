@@ -248,7 +248,7 @@ def test_the_same_in_other_words_strengthens_what_is_there(store: Store) -> None
         access_count=1,
         accessed_at=NOW + HOUR,
         updated_at=NOW + HOUR,
-        reinforcements=(Reinforcement(at=NOW + HOUR, session_id="s2", message=4),),
+        reinforcements=(Reinforcement(at=NOW + HOUR, session_id="s2", message=4, words=again.content),),
         tags=("old", "new"),
     )
     assert told == Outcome(action="reinforce", memory=expected)

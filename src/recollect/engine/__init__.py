@@ -151,7 +151,8 @@ class Recollect:
                 done = [meaning.embed_some(store, embedder, corpus, BATCH) for corpus in Corpus]
                 more = more or any(done)
         if not more:
-            self._parts.habits.write()
+            if self._parts.habits.full:
+                self._parts.habits.write()
             for store in list(self._opened.values()):
                 meaning.retire(store)
             self._tend_when_due()
@@ -171,8 +172,6 @@ class Recollect:
                 raise StoreError(space, "is closed")
             if space not in self._opened:
                 self._opened[space] = self._openers[space]()
-                if self._background is not None:
-                    self._background.wake()
             return self._opened[space]
 
     # --- Writing ---------------------------------------------------------------------------------------------------

@@ -183,9 +183,11 @@ def recall(parts: Parts, query: object, wish: Wish) -> Recall:
         # What only came up because the gate was open is no habit.
         sure = parts.settings.recall.gate if search.profile.gated else 0.0
         every = parts.settings.capacity.evict_every
-        turn = parts.habits.accesses // every
+        before = parts.habits.accesses
         parts.habits.noticed([hit.memory for hit in hits if hit.relevance >= sure])
-        if parts.meaning.take_up() or parts.habits.full or parts.habits.accesses // every != turn:
+        after = parts.habits.accesses
+        due = before == 0 < after or before // every != after // every
+        if parts.meaning.take_up() or parts.habits.full or due:
             parts.wake()
     return replace(found, notes=(*search.trouble, *notes, *remarks))
 
