@@ -40,6 +40,7 @@ NAMES = (
         "triggered",
         "garden",
     ),
+    *("session", "gaps", "migrate", "mirror", "task", "narrative", "items"),
 )
 
 

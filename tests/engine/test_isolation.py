@@ -101,6 +101,18 @@ def fill(memory: Recollect) -> None:
     lesson = f"{canary(40)} was found: {' '.join(WORDS)}"
     memory.promote_findings([Finding(content=lesson, importance=0.9, resolves=True)], session=canary(38))
     memory.plan_garden()
+    memory.tasks.create(
+        f"{canary(41)} to do: {' '.join(WORDS)}", name="t1", milestone=canary(42), criteria=[canary(43)]
+    )
+    lived = memory.session("s1", agent=canary(44), host=canary(45))
+    lived.append("user", f"We always deploy {canary(46)} from the main branch: {' '.join(WORDS)}.")
+    memory.note_gap(f"{canary(47)} was asked: {' '.join(WORDS)}", session="s1")
+    lived.finalise()
+    memory.narratives.start(f"{canary(48)} goes on")
+    memory.narratives.tell("N-001", f"{canary(49)} so far")
+    assert memory.identity
+    (Path(memory.identity.root) / "NOTES.md").write_text(f"# Notes\n\nDecision: use {canary(50)} for the ledger.\n")
+    memory.items.extract()
 
 
 @pytest.fixture
@@ -174,6 +186,7 @@ READS: dict[str, list[Read]] = {
     ],
     "doctor": [lambda m, q, r: m.doctor()],
     "export_lines": [lambda m, q, r: list(m.export_lines()), lambda m, q, r: list(m.export_lines(space="global"))],
+    "gaps": [lambda m, q, r: m.gaps(), lambda m, q, r: m.gaps(answered=True)],
     "get": [lambda m, q, r: m.get(r)],
     "graph": [
         *((lambda m, q, r, form=form: m.graph().drawn(form)) for form in FORMATS),
@@ -182,6 +195,7 @@ READS: dict[str, list[Read]] = {
     "history": [lambda m, q, r: m.history(r)],
     "home": [lambda m, q, r: m.home],
     "identity": [lambda m, q, r: m.identity],
+    "items": [lambda m, q, r: m.items.list()],
     "links": [lambda m, q, r: m.links(r)],
     "list": [
         lambda m, q, r: m.list({}, limit=1_000),
@@ -193,6 +207,12 @@ READS: dict[str, list[Read]] = {
         lambda m, q, r: m.list({"files": {"$gte": ""}}),
     ],
     "members": [lambda m, q, r: m.members(1)],
+    "narratives": [
+        lambda m, q, r: m.narratives.list(),
+        lambda m, q, r: m.narratives.get(str(r)),
+        lambda m, q, r: m.narratives.get("N-001"),
+        lambda m, q, r: m.narratives.memories("N-001"),
+    ],
     "notes": [lambda m, q, r: m.notes],
     "plans": [lambda m, q, r: m.plans(limit=1_000), lambda m, q, r: m.plans(space="global")],
     "recall": [
@@ -223,10 +243,28 @@ READS: dict[str, list[Read]] = {
         lambda m, q, r: m.search_passages(q, document=str(r)),
     ],
     "seasons": [lambda m, q, r: m.seasons(), lambda m, q, r: m.seasons(space="global")],
+    "session": [
+        *((lambda m, q, r, name=name: m.session(name).turns()) for name in ("s1", "../../hides/sessions/s1")),
+        lambda m, q, r: m.session("s1").view(),
+        lambda m, q, r: m.session("s1").memory,
+        lambda m, q, r: m.session(str(r)).turns(),
+    ],
+    "sessions": [
+        lambda m, q, r: m.sessions.list(),
+        lambda m, q, r: m.sessions.listed("s1"),
+        lambda m, q, r: m.sessions.listed(str(r)),
+    ],
     "similar": [lambda m, q, r: m.similar(r, limit=1_000)],
     "settings": [lambda m, q, r: m.settings],
     "status": [lambda m, q, r: m.status()],
     "tags": [lambda m, q, r: m.tags(), lambda m, q, r: m.tags(space="global")],
+    "tasks": [
+        lambda m, q, r: m.tasks.list(archived=True),
+        lambda m, q, r: m.tasks.get("t1"),
+        lambda m, q, r: m.tasks.get(str(r)),
+        lambda m, q, r: m.tasks.next(),
+        lambda m, q, r: m.tasks.take_edits(),
+    ],
     "triggered": [
         lambda m, q, r: m.triggered(q, files=["src/app.py"]),
         lambda m, q, r: m.triggered(str(r), session="s1", task="t1"),
@@ -265,9 +303,9 @@ WRITES: dict[str, list[Callable[[Recollect, Any], object]]] = {
 }
 WITHOUT_A_REFERENCE = {
     *("apply_plan", "backup", "close", "cluster", "define_alias", "embed_pending", "export_file", "file_passages"),
-    *("generate_aliases", "import_lines", "learn", "plan_garden", "promote_findings", "refuse_plan", "remember"),
-    *("remember_many", "remove_alias", "remove_season", "restore_backup", "salvage", "season", "tend", "turn_off"),
-    *("turn_on", "undo_plan", "unfile"),
+    *("generate_aliases", "import_lines", "learn", "note_gap", "plan_garden", "promote_findings", "refuse_plan"),
+    *("remember", "remember_many", "remove_alias", "remove_season", "restore_backup", "salvage", "season", "tend"),
+    *("turn_off", "turn_on", "undo_plan", "unfile"),
 }
 """Calls that take no reference and give nothing back but what they were given; what they leave behind is looked at
 below. A plan is known by its number in its own space."""
@@ -291,7 +329,7 @@ def test_no_question_finds_a_memory_of_another_project(two: Two) -> None:
 @pytest.mark.row("E8", "search")
 def test_asking_for_its_very_words_finds_nothing(two: Two) -> None:
     """Nor is there a hint that another project knows them."""
-    for number in range(1, 41):
+    for number in range(1, 51):
         assert two.asks.recall(canary(number), profile="koshi").hits == ()
         found = two.asks.search(canary(number), session="s1", task="t1")
         assert CANARY not in repr(found.hits)
@@ -327,11 +365,36 @@ def test_no_write_reaches_another_project(two: Two) -> None:
     assert (list(two.hides.export_lines()), two.hides.audit(limit=None)) == before
 
 
+def live(memory: Recollect) -> None:
+    """Sessions, tasks, narratives, gaps and items by the names that the other project uses too."""
+    session = memory.session("s1")
+    session.append("user", "We never deploy on Fridays.")
+    session.fork("s2")
+    session.compact(force=True)
+    session.finalise()
+    memory.sessions.recover()
+    memory.sessions.archive()
+    memory.tasks.create("own", name="t1")
+    memory.tasks.move("t1", "completed")
+    memory.note_gap("own question", session="s1")
+    memory.narratives.start("own")
+    memory.narratives.close("N-001")
+    memory.items.extract()
+
+
+def worked(memory: Recollect) -> tuple[object, ...]:
+    """What a project has of sessions, tasks, narratives, gaps and items."""
+    session = memory.session("s1")
+    lived = session.turns(), session.memory, memory.sessions.list()
+    return *lived, memory.tasks.list(archived=True), memory.narratives.list(), memory.gaps(), memory.items.list()
+
+
 @pytest.mark.row("E8", "write")
 def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) -> None:
     """Writing the same words, forgetting, importing, restoring, repairing, switching off: none of it is felt there."""
     before = list(two.hides.export_lines()), two.hides.audit(limit=None)
     waiting = two.hides.plans(), two.hides.conflicts(), two.hides.triggered("deploy")
+    work = worked(two.hides)
     lines = [line.encode() for line in two.asks.export_lines()]
     for memory in two.hides.list({}, limit=1_000):
         with suppress(RecollectError):
@@ -361,14 +424,16 @@ def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) ->
     two.asks.unfile("sessions", canary(34))
     two.asks.remove_season(canary(17))
     two.asks.remove_alias("deploy")
+    live(two.asks)
     assert [each.active for each in two.hides.seasons()] == [True]
     assert [each.word for each in two.hides.aliases()] == ["deploy"]
-    assert len(two.hides.search_passages("deploy")) == 1
+    assert {each.passage.document for each in two.hides.search_passages("deploy").excerpts} == {canary(34), "s1"}
     two.asks.restore_backup(backup)
     with suppress(RecollectError):
         two.asks.salvage()
     two.asks.turn_off()
     assert two.hides.status().on
+    assert worked(two.hides) == work
     assert (two.hides.plans(), two.hides.conflicts(), two.hides.triggered("deploy")) == waiting
     assert (list(two.hides.export_lines()), two.hides.audit(limit=None)) == before
 
@@ -390,6 +455,7 @@ def test_the_canary_would_have_been_seen(two: Two) -> None:
     assert seen >= {"export_lines", "get", "history", "links", "list", "recall", "search", "tags"}
     assert seen >= {"aliases", "graph", "search_passages", "seasons", "similar", "why_not"}
     assert seen >= {"conflicts", "describe_plan", "review", "triggered"}
+    assert seen >= {"gaps", "items", "narratives", "session", "sessions", "tasks"}
     assert {number for number in range(1, 31) if canary(number) in "".join(two.hides.export_lines())} >= {1, 30}
 
 
@@ -406,7 +472,9 @@ COMMANDS: list[list[str]] = [
     *(["recall", "{question}", "--why-not", "1"], ["search", "{question}", "--in", "sessions"], ["similar", "{ref}"]),
     *(["clusters"], ["cluster"], ["graph"], ["graph", "--format", "dot"], ["alias"], ["season"], ["models", "embed"]),
     *(["conflicts"], ["review"], ["review", "--prompt"], ["archive"], ["triggered", "{question}"], ["garden", "list"]),
-    *(["garden", "plan"], ["garden", "show"]),
+    *(["garden", "plan"], ["garden", "show"], ["session", "list"], ["session", "show", "s1"], ["gaps", "--all"]),
+    *(["session", "verify", "s1"], ["task", "list", "--all"], ["task", "show", "t1"], ["task", "next"]),
+    *(["narrative", "list"], ["narrative", "show", "N-001"], ["items", "list"], ["items", "extract"]),
 ]
 
 
@@ -433,7 +501,10 @@ def test_the_commands_would_have_shown_the_canary(two: Two, capsys: pytest.Captu
     for words in (
         *(["recall", "deploy", "--no-gate"], ["list"], ["show", "1"], ["tag"], ["export"], ["similar", "1"]),
         *(["graph"], ["alias"], ["season"], ["search", "deploy", "--in", "sessions"]),
-        *(["conflicts"], ["review"], ["triggered", "deploy"], ["garden", "show"]),
+        *(["conflicts"], ["review"], ["triggered", "deploy"], ["garden", "show"], ["items", "list"]),
+        ["gaps", "--all"],
+        *(["session", "list"], ["session", "show", "s1"], ["task", "list"], ["task", "show", "t1"]),
+        ["narrative", "list"],
     ):
         with pytest.raises(SystemExit):
             main(["--project", str(two.folder / "hides"), *words])

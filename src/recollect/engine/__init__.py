@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 from ..config import Settings
 from ..embed import Embedder
-from ..errors import BadFile, InvalidInput, Refused, StoreDamaged, StoreError
+from ..errors import InvalidInput, Refused, StoreDamaged, StoreError
 from ..model import (
     Absence,
     Anchor,
@@ -51,6 +51,7 @@ from . import (
     cluster,
     conflicts,
     definitions,
+    gaps,
     garden,
     graph,
     maintain,
@@ -68,20 +69,27 @@ from .acting import Triggered
 from .asked import anchors_of, choice, holds_head, listed, narrowed, parse_head, space_name, texts_of
 from .conflicts import Conflict
 from .definitions import Alias, Seasonal
+from .files import Files
+from .gaps import Gap
 from .graph import Graph
 from .habit import Habits
-from .home import signing_key
 from .maintain import Overview
 from .meaning import BATCH, Background, Coverage, Meaning
+from .narratives import Narratives
 from .parts import Clock, Parts, Ref, SpaceName
+from .places import Places
 from .plans import Carried
 from .project import Project
 from .promotion import Promoted
 from .recall import FOUND_BY_SEARCH, Wish
 from .rerank import AsRanked, Reranker
 from .review import Inbox
+from .session import Session, Sessions
+from .sources import Items
 from .switch import Switch
+from .tasks import Tasks
 from .tending import Tended
+from .transcripts import Transcripts
 from .transfer import Imported, Progress
 from .watch import Watch
 from .write import Remembered
@@ -125,6 +133,7 @@ class Recollect:
         self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
         self._identity = identity
         self._home = home
+        self._places = Places(identity=identity, home=home)
         self._background = Background(self._do_a_little) if background else None
         self._parts = Parts(
             project=lambda: self._store("project"),
@@ -346,14 +355,8 @@ class Recollect:
         another ranking than the settings do, `gate=False` returns even what is hardly relevant, and `as_of` answers
         from what was remembered at a moment.
         """
-        wish = replace(
-            self._wish(kinds, tags, files, near, space),
-            limit=limit,
-            session=session,
-            task=task,
-            profile=profile,
-            gate=gate,
-        )
+        asked = self._wish(kinds, tags, files, near, space)
+        wish = replace(asked, limit=limit, session=session, task=task, profile=profile, gate=gate)
         return recall.recall(self._parts, query, replace(wish, as_of=as_of))
 
     def why_not(
@@ -373,14 +376,8 @@ class Recollect:
         gate: bool | None = None,
     ) -> Absence:
         """At which step `recall` of the same question leaves a memory out, and by how much."""
-        wish = replace(
-            self._wish(kinds, tags, files, near, space),
-            limit=limit,
-            session=session,
-            task=task,
-            profile=profile,
-            gate=gate,
-        )
+        asked = self._wish(kinds, tags, files, near, space)
+        wish = replace(asked, limit=limit, session=session, task=task, profile=profile, gate=gate)
         return recall.why_not(self._parts, query, ref, wish)
 
     def _wish(
@@ -596,7 +593,7 @@ class Recollect:
 
     def review(self, *, space: SpaceName = "project") -> Inbox:
         """What waits for somebody to decide: candidates, conflicts, plans, what has grown stale."""
-        return review.inbox(self._parts, self._space(space), self._tree(space))
+        return review.inbox(self._parts, self._space(space), self._places.tree(space))
 
     def tend(self, *, space: SpaceName = "project", prune: bool = True) -> Tended:
         """Confirm candidates that proved themselves, and archive what has had its time or has to make room."""
@@ -607,7 +604,7 @@ class Recollect:
     ) -> Plan | None:
         """Look the whole memory over and write down what to tidy; None where all is in order. Nothing is done yet."""
         store = self._space(space)
-        return garden.make_plan(self._parts, store, root=self._tree(space), clusters=clusters, progress=progress)
+        return garden.make_plan(self._parts, store, root=self._places.tree(space), clusters=clusters, progress=progress)
 
     def plans(self, *, space: SpaceName = "project", limit: int = 20) -> tuple[Plan, ...]:
         """The plans there are, newest first: of the garden, of tending, and of conflicts that were settled."""
@@ -662,9 +659,46 @@ class Recollect:
         chosen = plans.find_plan(store, plan, state=StepState.DONE)
         return plans.undo(self._parts, store, chosen.id, progress=progress)
 
-    def _tree(self, space: SpaceName) -> Path | None:
-        """The working tree that memories of a space speak of."""
-        return self._identity.root if self._identity and space == "project" else None
+    # --- Sessions, tasks, narratives -------------------------------------------------------------------------------
+
+    def session(self, name: str, *, agent: str = "", host: str = "") -> Session:
+        """A session by its name: append turns to it, compact it, fork it, finalise it."""
+        return self.sessions.open(name, agent=agent, host=host)
+
+    @property
+    def sessions(self) -> Sessions:
+        """All sessions of the project."""
+        root = str(self._identity.root) if self._identity else ""
+        return Sessions(self._parts, Transcripts(self._places.sessions(self._parts.settings.session.path)), root=root)
+
+    def note_gap(self, context: str, *, session: str = "") -> Gap:
+        """Log that nothing was known for a context."""
+        return gaps.note(self._parts, context, session=session)
+
+    def gaps(self, *, answered: bool = False) -> tuple[Gap, ...]:
+        """What was asked and nothing answered, the latest first."""
+        return gaps.gaps(self._parts.project(), answered=answered)
+
+    @property
+    def tasks(self) -> Tasks:
+        """The tasks of the project."""
+        return Tasks(self._parts, self._identity.folder if self._identity else None)
+
+    @property
+    def items(self) -> Items:
+        """What the project's own files say: knowledge items and source chunks."""
+        folder = self._identity.folder if self._identity else None
+        return Items(self._parts, self._places.tree("project"), folder)
+
+    @property
+    def files(self) -> Files:
+        """Files that memories are made from, and MEMORY.md, which shows them."""
+        return Files(self._parts, self._identity)
+
+    @property
+    def narratives(self) -> Narratives:
+        """The threads of work that sessions belong to."""
+        return Narratives(self._parts)
 
     # --- Definitions -----------------------------------------------------------------------------------------------
 
@@ -716,7 +750,7 @@ class Recollect:
         spaces, trouble = [], []
         for name in self._openers:
             try:
-                spaces.append(maintain.space_overview(self._parts, name, self._backups(name)))
+                spaces.append(maintain.space_overview(self._parts, name, self._places.backups(name)))
             except StoreError as error:
                 trouble.append(f"the {name} memory cannot be used: {error}")
         identity = self._identity
@@ -769,7 +803,7 @@ class Recollect:
 
     def export_lines(self, *, space: SpaceName = "project", progress: Progress = _quiet) -> Iterator[str]:
         """Everything of a space as lines of JSON, signed with the home's key."""
-        return transfer.export_lines(self._parts, space_name(space), key=self._key(), progress=progress)
+        return transfer.export_lines(self._parts, space_name(space), key=self._places.key(), progress=progress)
 
     def export_file(self, path: str | Path, *, space: SpaceName = "project", progress: Progress = _quiet) -> Path:
         """Write an export to a file, which appears whole or not at all."""
@@ -792,7 +826,7 @@ class Recollect:
             self._parts,
             lines,
             space_name(space),
-            key=self._key(),
+            key=self._places.key(),
             name=name,
             trusted=trusted,
             dry_run=dry_run,
@@ -802,7 +836,7 @@ class Recollect:
     def backup(self, path: str | Path | None = None, *, space: SpaceName = "project") -> Path:
         """Write a verified copy of a space."""
         target = Path(path) if path else None
-        return maintain.back_up(self._parts, self._space(space), target, self._backups(space))
+        return maintain.back_up(self._parts, self._space(space), target, self._places.backups(space))
 
     def restore_backup(
         self, path: str | Path | None = None, *, space: SpaceName = "project"
@@ -812,9 +846,9 @@ class Recollect:
         try:
             store = self._space(space)
         except StoreDamaged:
-            set_aside(self._file(space))
+            set_aside(self._places.store_file(space))
             store = self._space(space)
-        return maintain.bring_back(self._parts, store, source, self._backups(space))
+        return maintain.bring_back(self._parts, store, source, self._places.backups(space))
 
     def salvage(self, *, space: SpaceName = "project") -> tuple[int, int, Path]:
         """Start a damaged store anew with what can be read of it: memories kept, memories lost, the damaged file."""
@@ -824,13 +858,7 @@ class Recollect:
         opened = self._opened.pop(space_name(space), None)
         if opened is not None:
             opened.close()
-        return maintain.salvage(self._parts, self._file(space), space_name(space))
-
-    def _file(self, space: SpaceName) -> Path:
-        backups = self._backups(space)
-        if backups is None:
-            raise BadFile(space, "is not kept in a folder of its own")
-        return backups.parent / "memory.db"
+        return maintain.salvage(self._parts, self._places.store_file(space), space_name(space))
 
     def verify_audit(self, *, space: SpaceName = "project", head: str | None = None) -> tuple[str, ...]:
         """Every fault in the audit; empty when all is sound. `head` is one that was noted down earlier."""
@@ -869,13 +897,3 @@ class Recollect:
 
     def _space(self, space: SpaceName) -> Store:
         return self._parts.store(space_name(space))
-
-    def _backups(self, space: SpaceName) -> Path | None:
-        if space == "project":
-            return self._identity.folder / "backups" if self._identity else None
-        return self._home / "global" / "backups" if self._home else None
-
-    def _key(self) -> bytes:
-        if self._home is None:
-            raise BadFile("export", "a memory without a home folder has no key to sign with")
-        return signing_key(self._home)

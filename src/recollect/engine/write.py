@@ -27,6 +27,7 @@ from ..model import (
     Relation,
     Retag,
     Revise,
+    Scope,
     Signals,
     Status,
     Weigh,
@@ -35,6 +36,7 @@ from ..policy.admit import admit, admit_edit, check_text, clean_tags, clean_text
 from ..policy.promote import lineage_trust
 from ..store import Store
 from .consolidate import consolidated
+from .narratives import active_narrative
 from .parts import Parts, Ref, new_uid, space_of
 
 NOTE_LIMIT = 1_000
@@ -89,8 +91,12 @@ def remember(
     if key is not None:
         check_text("key", key, KEY_LIMIT)
     now = parts.clock()
-    composed = [compose(draft, uid=new_uid(now), origin=origin or parts.origin, now=now) for draft in admitted]
     store = parts.store(spaces.pop())
+    thread = active_narrative(store) if admitted[0].scope is not Scope.GLOBAL else None
+    composed = [
+        compose(_in_thread(draft, thread), uid=new_uid(now), origin=origin or parts.origin, now=now)
+        for draft in admitted
+    ]
     derived_from = [_in_space(parts, store, ref) for ref in sources]
     relations = tuple(
         Relation(kind=LinkKind.DERIVED_FROM, target=each.id, content_hash=each.content_hash) for each in derived_from
@@ -111,6 +117,11 @@ def remember(
         _remembered(outcome, draft, as_given)
         for outcome, draft, as_given in zip(receipt.outcomes, admitted, drafts, strict=True)
     ]
+
+
+def _in_thread(draft: Draft, thread: str | None) -> Draft:
+    """A draft as part of the narrative that is open, unless it names one."""
+    return draft if thread is None or draft.narrative_id is not None else replace(draft, narrative_id=thread)
 
 
 def _in_space(parts: Parts, store: Store, ref: Ref) -> Memory:

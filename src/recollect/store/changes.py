@@ -149,6 +149,7 @@ def request_hash(changes: tuple[Change, ...], actor: str) -> str:
     for change in changes:
         if isinstance(change, Add):
             fixed = replace(change.memory, uid=Uid(""), created_at=_NEVER, updated_at=_NEVER, confirmed_at=_NEVER)
+            fixed = replace(fixed, narrative_id=None)  # which one is open is no part of what was asked for
             # What it is found to be like depends on what is there, which the first request has changed.
             sources = tuple(each for each in change.relations if each.kind is LinkKind.DERIVED_FROM)
             change = replace(change, memory=replace(fixed, provenance=(), trust=1.0), same_as=None, relations=sources)

@@ -121,8 +121,8 @@ class Store(Protocol):
     def vocabulary(self, *, corpus: Corpus, limit: int) -> dict[str, int]:
         """The most frequent stems and how many items hold each."""
 
-    def last_position(self, corpus: Corpus, document: str) -> int:
-        """The highest position of a document that is filed; 0 if none is."""
+    def positions(self, corpus: Corpus, document: str) -> frozenset[int]:
+        """The positions of a document that are filed."""
 
     def keep_vectors(self, model: str, texts: Sequence[tuple[int, str]], vectors: Floats, *, corpus: Corpus) -> int:
         """Keep vectors, one row for each text, given as its item and content hash. Returns how many were kept.

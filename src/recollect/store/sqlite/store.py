@@ -395,10 +395,10 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return read_statistics(connection, stems, corpus)
 
-    def last_position(self, corpus: Corpus, document: str) -> int:
+    def positions(self, corpus: Corpus, document: str) -> frozenset[int]:
         with self._connections.reading() as connection:
-            sql = "SELECT ifnull(max(position), 0) FROM passages WHERE corpus = ? AND document = ?"
-            return int(connection.execute(sql, (corpus.value, document)).get)
+            sql = "SELECT position FROM passages WHERE corpus = ? AND document = ?"
+            return frozenset(cast(int, position) for (position,) in connection.execute(sql, (corpus.value, document)))
 
     def spellings(self, stem: str, *, corpus: Corpus, limit: int) -> tuple[dict[str, int], dict[str, int]]:
         with self._connections.reading() as connection:

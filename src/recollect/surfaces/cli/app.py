@@ -12,14 +12,17 @@ from . import (
     deciding,
     defining,
     evaluation,
+    filing,
     gardening,
     grouping,
     memories,
     models,
     projects,
+    sessions,
     settings,
     tour,
     upkeep,
+    working,
 )
 from .terminal import Terminal
 
@@ -63,6 +66,7 @@ def completion(shell: str) -> None:
 
 for _command in (
     *(*memories.COMMANDS, *asking.COMMANDS, *changing.COMMANDS, *grouping.COMMANDS, *defining.COMMANDS),
+    *(*sessions.COMMANDS, *working.COMMANDS, *filing.COMMANDS),
     *(*deciding.COMMANDS, *upkeep.COMMANDS, *checks.COMMANDS),
     *(gardening.garden, settings.config, models.models, projects.project, evaluation.evaluation, tour.tour, completion),
 ):

@@ -1,0 +1,420 @@
+"""Sessions: what an agent lives through, kept as it happens and turned into memories at the end.
+
+The transcript is the truth. What lies beside it follows from it: passages to search, findings, what was promoted. So
+whatever is killed at whatever moment, `Sessions.recover` reads the transcript and does what is left, nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal, cast
+
+from ..codec import conform, decode, digest, encode
+from ..errors import InvalidInput, KeyReused
+from ..formats.transcript import Listed, Mark, Role
+from ..formats.transcript import Turn as Turn
+from ..model import Corpus, Define, Draft, File, Finding, Json, Kind, Origin, Passage, Source
+from ..policy.deeds import Said
+from ..policy.extract import findings
+from ..policy.identity import fingerprint
+from ..policy.prose import own_words
+from ..policy.summary import summarised
+from ..policy.tokens import estimate_tokens
+from ..store import Store
+from . import gaps, promotion, write
+from .parts import Parts
+from .promotion import Promoted
+from .transcripts import Transcripts
+
+SORT = "session"
+"""The sort of definition that a session's own memory is kept under: its findings, and how far it was read."""
+IDLE = timedelta(hours=1)
+"""A session that nobody has added to for so long is taken to have ended."""
+WINDOW = 400
+"""From how many of the latest turns findings are made at a time."""
+_SPOKEN = frozenset({Role.USER, Role.ASSISTANT, Role.SUMMARY})
+_FILED_AT_ONCE = 200
+_PASSAGE = 8_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionMemory:
+    """What a session remembers of itself between two calls."""
+
+    through: int = 0
+    """Up to which turn findings were made."""
+    findings: tuple[Finding, ...] = ()
+    promoted: tuple[str, ...] = ()
+    """The fingerprints of findings that were weighed already, whether they were promoted or not."""
+    weighed: int = 0
+    """Up to which turn findings were weighed."""
+    ended: bool = False
+    """Somebody said that it has ended; the rest is done at the next chance."""
+    parent: str | None = None
+    shared: int = 0
+    """How many of its turns are the parent's. What was found in them was found there, and counts once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """What compacting a session came to, in turns and tokens of what an agent reads of it."""
+
+    summary: Turn | None
+    turns_before: int
+    turns_after: int
+    tokens_before: int
+    tokens_after: int
+    promoted: tuple[Promoted, ...] = ()
+    """What was saved from it first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finalised:
+    """What ending a session came to."""
+
+    session: str
+    findings: int = 0
+    promoted: tuple[Promoted, ...] = ()
+    summary: str = ""
+    gaps: int = 0
+    """Gaps of this session that are still open."""
+    pending: bool = False
+    """Only noted that it has ended; `recover` does the rest."""
+
+
+class Session:
+    """One session, being lived through."""
+
+    def __init__(
+        self, parts: Parts, transcripts: Transcripts, name: str, *, agent: str = "", host: str = "", root: str = ""
+    ) -> None:
+        self.id = name
+        self._parts = parts
+        self._transcripts = transcripts
+        self._agent = agent
+        self._host = host
+        self._root = root
+
+    # --- Living ----------------------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        role: Role | str,
+        content: str,
+        *,
+        name: str = "",
+        input: Json = None,
+        at: datetime | None = None,
+        ref: str = "",
+        injected: bool = False,
+    ) -> Turn:
+        """Add a turn. When this returns it survives a crash, and can be searched."""
+        turn = Turn(
+            role=_role(role),
+            content=content,
+            name=name,
+            input=input,
+            timestamp=at or self._parts.clock(),
+            agent=self._agent,
+            host=self._host,
+            ref=ref,
+            injected=injected,
+        )
+        return self.extend([turn])[0]
+
+    def extend(self, turns: Iterable[Turn]) -> list[Turn]:
+        """Add several turns at once."""
+        self._parts.switch.require_on()
+        written = self._transcripts.append(self.id, turns, now=self._parts.clock())
+        _file(self._store, self.id, written, self._parts)
+        every = self._parts.settings.session.checkpoint_every
+        if written and written[-1].seq // every != (written[0].seq - 1) // every:
+            self.checkpoint()
+        return written
+
+    def turns(self, *, start: int = 0) -> list[Turn]:
+        """The whole history, from its beginning in the session it was forked from."""
+        return [turn for turn in self._transcripts.read(self.id, start=start) if turn.mark is None]
+
+    def view(self) -> list[Turn]:
+        """What an agent reads of it: the latest summary for what it stands for, and every turn since."""
+        return compacted_view(self.turns())
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens an agent spends on reading it."""
+        return _tokens(self.view())
+
+    @property
+    def memory(self) -> SessionMemory:
+        """What it remembers of itself."""
+        return session_memory(self._store, self.id)
+
+    # --- Remembering -----------------------------------------------------------------------------------------------
+
+    def checkpoint(self) -> SessionMemory:
+        """Make findings of what was said since the last time, and save them."""
+        self._parts.switch.require_on()
+        there = self.memory
+        turns = self.turns()
+        if not turns or turns[-1].seq <= there.through:
+            return there
+        recent = [turn for turn in turns if turn.seq > max(0, turns[-1].seq - WINDOW)]
+        known = {fingerprint(each.content): each for each in there.findings}
+        for found in findings([_said(turn) for turn in recent], root=self._root):
+            known.setdefault(fingerprint(found.content), found)
+        return self._save(replace(there, through=turns[-1].seq, findings=tuple(known.values())))
+
+    def flush(self) -> tuple[Promoted, ...]:
+        """Weigh the findings that were not weighed yet, and make memories of those that enough speaks for."""
+        if not self._parts.settings.promotion.auto:
+            return ()
+        there = self.checkpoint()
+        fresh = [each for each in there.findings if fingerprint(each.content) not in there.promoted]
+        done: tuple[Promoted, ...] = ()
+        for where, some in ((there.parent or self.id, True), (self.id, False)):
+            found = [each for each in fresh if (0 < (each.message or 0) <= there.shared) is some]
+            done += promotion.promote_findings(
+                self._parts, found, session=where, agent=self._agent, host=self._host or None
+            )
+        weighed = (*there.promoted, *(fingerprint(each.content) for each in fresh))
+        self._save(replace(there, promoted=tuple(dict.fromkeys(weighed)), weighed=there.through))
+        return done
+
+    def compact(self, *, force: bool = False) -> Compacted:
+        """Let a summary stand for all but the latest turns, once the session is long enough; or now, if forced.
+
+        What is worth keeping is saved first. Nothing is removed: `turns` still gives every word.
+        """
+        told = self._parts.settings
+        before = self.view()
+        tokens = _tokens(before)
+        promoted: tuple[Promoted, ...] = ()
+        if told.flush.enabled and (force or tokens >= min(told.flush.threshold, told.compaction.threshold)):
+            promoted = self.flush()
+        keep = told.compaction.keep_recent
+        older = before[: max(0, len(before) - keep)]
+        if (tokens < told.compaction.threshold and not force) or not any(turn.role in _SPOKEN for turn in older):
+            return Compacted(
+                summary=None,
+                turns_before=len(before),
+                turns_after=len(before),
+                tokens_before=tokens,
+                tokens_after=tokens,
+                promoted=promoted,
+            )
+        text = summarised([_said(turn) for turn in older]) or f"{len(older)} turns in which nothing was settled"
+        covered = [turn for turn in older if turn.role is not Role.SUMMARY] or older
+        summary = Turn(
+            role=Role.SUMMARY,
+            content=text,
+            timestamp=self._parts.clock(),
+            agent=self._agent,
+            host=self._host,
+            covers=(covered[0].id, covered[-1].id),
+        )
+        self._keep_summary(text, f"before turn {covered[-1].seq + 1}")
+        (written,) = self.extend([summary])
+        after = self.view()
+        return Compacted(
+            summary=written,
+            turns_before=len(before),
+            turns_after=len(after),
+            tokens_before=tokens,
+            tokens_after=_tokens(after),
+            promoted=promoted,
+        )
+
+    def fork(self, name: str, *, at: int | None = None) -> Session:
+        """Begin another session that shares this one's past and remembers what it found; both can go on."""
+        self.checkpoint()
+        self._transcripts.fork(self.id, name, at=at, now=self._parts.clock())
+        child = Session(self._parts, self._transcripts, name, agent=self._agent, host=self._host, root=self._root)
+        there = self.memory
+        upto = there.through if at is None else min(at, there.through)
+        kept = tuple(each for each in there.findings if each.message is None or each.message <= upto)
+        child._save(
+            SessionMemory(
+                through=upto,
+                findings=kept,
+                promoted=there.promoted,
+                weighed=min(upto, there.weighed),
+                parent=self.id,
+                shared=upto,
+            )
+        )
+        return child
+
+    def finalise(self, *, fast: bool = False) -> Finalised:
+        """End the session: weigh what was found, store what it came to, look at what it did not know.
+
+        `fast` only notes that it has ended, for a host that is about to go; the next start does the rest.
+        """
+        self._parts.switch.require_on()
+        if fast:
+            self._save(replace(self.memory, ended=True))
+            return Finalised(session=self.id, pending=True)
+        promoted = self.flush()
+        there = self.memory
+        text = summarised([_said(turn) for turn in self.turns()]) if self._parts.settings.promotion.auto else ""
+        open_gaps = gaps.review(self._parts, self.id)  # before the summary, which would answer every question
+        if text:
+            self._keep_summary(text, f"after {there.through} turns")
+        self._transcripts.mark(self.id, Mark.FINALISED, now=self._parts.clock())
+        self._save(replace(there, ended=True))
+        return Finalised(session=self.id, findings=len(there.findings), promoted=promoted, summary=text, gaps=open_gaps)
+
+    # --- Inside ----------------------------------------------------------------------------------------------------
+
+    @property
+    def _store(self) -> Store:
+        return self._parts.project()
+
+    def _save(self, memory: SessionMemory) -> SessionMemory:
+        change = Define(sort=SORT, name=self.id, value=encode(memory))
+        self._store.apply([change], actor=self._parts.actor, now=self._parts.clock())
+        return memory
+
+    def _keep_summary(self, text: str, when: str) -> None:
+        """Store what the session came to as a memory; a second time it is the same memory."""
+        draft = Draft(
+            content=text[: self._parts.limits.content],
+            kind=Kind.SUMMARY,
+            source=Source.EXTRACTION,
+            session_id=self.id,
+            agent=self._agent or None,
+            host=self._host or None,
+            reason=f"the summary of session {self.id} {when}"[:_REASON],
+        )
+        if not self._parts.settings.promotion.auto:
+            return
+        try:
+            write.remember(self._parts, [draft], key=digest("summary", self.id, when), origin=Origin.EXTRACTED)
+        except KeyReused:  # it was summarised before, in other words
+            return
+
+
+_REASON = 500
+
+
+class Sessions:
+    """All sessions of a project."""
+
+    def __init__(self, parts: Parts, transcripts: Transcripts, *, root: str = "") -> None:
+        self._parts = parts
+        self.transcripts = transcripts
+        self._root = root
+
+    def open(self, name: str, *, agent: str = "", host: str = "") -> Session:
+        """A session by its name, which is there from its first turn on."""
+        if not conform(str, name, "session").strip():
+            raise InvalidInput("session", "needs a name")
+        return Session(self._parts, self.transcripts, name, agent=agent, host=host, root=self._root)
+
+    def list(self) -> tuple[Listed, ...]:
+        """Every session, the latest first."""
+        return tuple(sorted(self.transcripts.sessions(), key=lambda each: (each.updated, each.id), reverse=True))
+
+    def listed(self, name: str) -> Listed:
+        """What the index says of a session."""
+        return self.transcripts.listed(name)
+
+    def recover(self, *, idle: timedelta = IDLE) -> tuple[Finalised, ...]:
+        """Finish what a crash or a hurry left: records half written, turns not indexed, sessions not finalised."""
+        now = self._parts.clock()
+        store = self._parts.project()
+        done = []
+        for each in self.list():
+            if each.archived:
+                continue
+            self.transcripts.repair(each.id, now=now)
+            reindex(self._parts, self.transcripts, each)
+            ended = session_memory(store, each.id).ended or now - each.updated >= idle
+            if ended and each.finalised < each.turns:
+                done.append(self.open(each.id, agent=each.agent, host=each.host).finalise())
+        return tuple(done)
+
+    def archive(self) -> tuple[str, ...]:
+        """Compress sessions that were not used for longer than the settings say. Search still finds them."""
+        days = self._parts.settings.session.retention_days
+        return tuple(self.transcripts.archive(self._parts.clock() - timedelta(days=days))) if days else ()
+
+
+def compacted_view(turns: Sequence[Turn]) -> list[Turn]:
+    """The latest summary, and the turns that it does not stand for."""
+    latest = next((turn for turn in reversed(turns) if turn.role is Role.SUMMARY and turn.covers), None)
+    if latest is None or latest.covers is None:
+        return list(turns)
+    # A tool's result has the id of its call: the range ends with the last record of that id.
+    last = max((turn.seq for turn in turns if turn.id == latest.covers[1]), default=0)
+    return [latest, *(turn for turn in turns if turn.seq > last and turn.role is not Role.SUMMARY)]
+
+
+def session_memory(store: Store, name: str) -> SessionMemory:
+    """What a session remembers of itself; nothing, if it never did."""
+    found = next((each.value for each in store.definitions(SORT) if each.name == name), None)
+    return SessionMemory() if found is None else decode(SessionMemory, found)
+
+
+def reindex(parts: Parts, transcripts: Transcripts, listed: Listed) -> int:
+    """File the turns of a session's own that are not filed yet. Returns how many there were."""
+    store = parts.project()
+    own = [turn for turn in transcripts.read(listed.id, start=listed.fork_at or 0) if turn.mark is None]
+    there = store.positions(Corpus.SESSIONS, listed.id)
+    missing = [turn for turn in own if turn.seq not in there]
+    for start in range(0, len(missing), _FILED_AT_ONCE):
+        _file(store, listed.id, missing[start : start + _FILED_AT_ONCE], parts)
+    return len(missing)
+
+
+def _file(store: Store, name: str, turns: Sequence[Turn], parts: Parts) -> None:
+    passages = tuple(
+        Passage(
+            corpus=Corpus.SESSIONS,
+            document=name,
+            position=turn.seq,
+            text=text[:_PASSAGE],
+            label=turn.role.value,
+            at=turn.timestamp,
+            payload=cast(Json, {"id": turn.id}),
+        )
+        for turn in turns
+        if turn.role in _SPOKEN and not turn.injected and (text := own_words(turn.content or "").strip())
+    )
+    if passages:
+        store.apply([File(passages=passages)], actor=parts.actor, now=parts.clock())
+        parts.wake()
+
+
+def _said(turn: Turn) -> Said:
+    return Said(
+        role=_HEARD.get(turn.role, "assistant"),
+        text=turn.content or "",
+        name=turn.name,
+        input=turn.input,
+        injected=turn.injected or turn.role is Role.SYSTEM,
+        position=turn.seq,
+    )
+
+
+_HEARD: dict[Role, Literal["user", "assistant", "tool_call", "tool_result"]] = {
+    Role.USER: "user",
+    Role.TOOL_CALL: "tool_call",
+    Role.TOOL_RESULT: "tool_result",
+}
+
+
+def _tokens(turns: Iterable[Turn]) -> int:
+    return sum(
+        estimate_tokens(turn.content or "") + (estimate_tokens(str(turn.input)) if turn.input is not None else 0)
+        for turn in turns
+    )
+
+
+def _role(role: Role | str) -> Role:
+    try:
+        return Role(role)
+    except ValueError as error:
+        raise InvalidInput("role", f"{role!r} is not one of {', '.join(Role)}") from error

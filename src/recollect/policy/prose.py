@@ -1,0 +1,174 @@
+"""An agent's messages as prose: what was said by somebody, its paragraphs and items, and their sentences.
+
+Code, tables, quotes, and blocks that a machine wrote into a message are no prose. A sentence has a shadow, a text of
+the same length in small letters in which the names of code are filled in, so whatever is found in the shadow can be cut
+out of the sentence as it was written. Everything is bounded: no text, however long or odd, takes more than linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_MOST = 60_000
+"""Characters of a message that are read. Of a longer one the first and the last half as many."""
+
+FILL = "ǂ"
+"""What stands in a shadow for every character of code."""
+
+
+class Passage(NamedTuple):
+    """A paragraph or an item of a list, without emphasis, in one line."""
+
+    text: str
+    heading: str = ""
+    """What it stands under: a heading, a line that is all emphasis, or one that leads in a list."""
+    item: bool = False
+    depth: int = 0
+    section: str = ""
+    """The last heading proper before it."""
+
+
+class Sentence(NamedTuple):
+    """A sentence and its shadow."""
+
+    text: str
+    shadow: str
+
+
+# --- Whose words they are --------------------------------------------------------------------------------------------
+
+_INJECTED = re.compile(
+    r"(?:<|&lt;|\[)(?P<closes>/|(?=recollect:end))?(?:recollect|project_memory)(?![a-z])[^<>\n\]]{0,300}?(?:>|&gt;|\])",
+    re.IGNORECASE,
+)
+_MACHINE = re.compile(
+    r"<(?P<closes>/)?(?:system-reminder|analysis|think|thinking|function_\w+|antml:\w+|task-notification)"
+    r"(?![a-z])[^<>\n]{0,200}>",
+    re.IGNORECASE,
+)
+"""What a machine puts around words of its own."""
+
+
+def own_words(text: str) -> str:
+    """A text without what Recollect injected into it: what lies between its marks, or after one that nothing closes."""
+    return _parted(_INJECTED, text)[0]
+
+
+def injected_words(text: str) -> str:
+    """What Recollect injected into a text."""
+    return _parted(_INJECTED, text)[1]
+
+
+def _parted(marks: re.Pattern[str], text: str) -> tuple[str, str]:
+    """What lies outside of marks and what lies between them. Those that close have the group `closes`."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    inside, at = False, 0
+    for mark in marks.finditer(text):
+        if inside == (mark["closes"] is not None):
+            sides[inside].append(text[at : mark.start()])
+            inside, at = not inside, mark.end()
+    sides[inside].append(text[at:])
+    return "\n".join(sides[0]), "\n".join(sides[1])
+
+
+# --- Passages --------------------------------------------------------------------------------------------------------
+
+_FENCE = re.compile(r"\s{0,12}(?:[-*+] )?(?:```|~~~)")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.{1,120}?)[\s#]*$|\s{0,8}\*\*([^*\n]{2,120}?)\*\*:?\s*$")
+_NOT_PROSE = re.compile(r"\s*(?:[|>│├└┌⎿●⏺$%❯➜]|[-=*_]{3,}\s*$|</?[a-z][^>]{0,200}>\s*$|diff --git|@@ |[+-]{3} )")
+_ITEM = re.compile(r"(\s{0,20})(?:[-*+•–]|\d{1,2}[.)]|[✅✓✔☑❌✗⚠️]+)\s+")
+_EMPHASIS = re.compile(r"(`[^`\n]{1,200}`)|\*\*|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
+_LINK = re.compile(r"\[([^\[\]\n]{1,120})\]\([^)\n]{1,300}\)")
+_SIGNS = re.compile(r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]+\s*")
+
+
+def passages(text: str) -> Iterator[Passage]:
+    """The prose of a message, in its order."""
+    section = heading = lead = ""
+    fenced = item = False
+    depth = 0
+    lines: list[str] = []
+    for line in [*_parted(_MACHINE, _bounded(text))[0].split("\n"), ""]:
+        fence = _FENCE.match(line) is not None
+        fenced ^= fence
+        starts, titled = _ITEM.match(line), _HEADING.match(line)
+        plain = not (fenced or fence or titled or starts or _NOT_PROSE.match(line) or not line.strip())
+        if plain and (lines or not line.startswith("    ")):
+            lines.append(line.strip())
+            continue
+        if lines and (whole := _plain(" ".join(lines))):
+            yield Passage(whole, lead if item and lead else heading, item, depth, section)
+            lead = whole[-120:].rstrip(":") if whole.endswith(":") else lead if item else ""
+        lines = []
+        if fenced or fence:
+            continue
+        if titled:
+            heading, lead = _plain(titled[1] or titled[2]).rstrip(":"), ""
+            section = heading if titled[1] else section
+        item = starts is not None
+        if starts:
+            depth = len(starts[1])
+            lines = [line[starts.end() :].strip()]
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= _MOST else f"{text[: _MOST // 2]}\n\n{text[-_MOST // 2 :]}"
+
+
+def _plain(text: str) -> str:
+    """A text without emphasis, links and signs, in one line."""
+    text = _EMPHASIS.sub(lambda found: found[1] or "", _LINK.sub(r"\1", _SIGNS.sub("", text)))
+    return " ".join(text.split())
+
+
+# --- Sentences -------------------------------------------------------------------------------------------------------
+
+_SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)} | {ord("’"): "'", ord("‘"): "'"}
+_SPAN = re.compile(r"`{1,2}[^`\n]{1,200}`{1,2}")
+_IDENTIFIER = re.compile(
+    r"\b[A-Za-z0-9]+_\w+(?:\(\))?|\b[a-z]+[A-Z]\w+(?:\(\))?|\b[A-Z][a-z0-9]+[A-Z]\w+(?:\.\w+){0,4}|\b\w+\(\)"
+    r"|(?<![\w/.@-])(?:[\w@.-]{1,80}/){0,12}[\w-]{1,80}"
+    r"\.(?:py|js|ts|tsx|jsx|rs|go|rb|exs?|java|kt|css|html|json|ya?ml|toml|md|sql|sh)\b"
+)
+_END = re.compile(r"[.!?]{1,3}[\"')\]]{0,2}(?=\s{1,8}[A-Z0-9`\"'(\[ǂ]|\s{0,8}$)")
+_SHORTENED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|incl)\.$")
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a passage, in their order."""
+    filled = _IDENTIFIER.sub(_fill, _SPAN.sub(_fill, text))
+    shadow = filled.translate(_SMALL)
+    begin = 0
+    for mark in _END.finditer(filled):
+        end = mark.end()
+        if end < len(text) and _SHORTENED.search(shadow[max(begin, end - 6) : end]):
+            continue
+        yield Sentence(text[begin:end].strip(), shadow[begin:end].strip())
+        begin = end
+    if text[begin:].strip():
+        yield Sentence(text[begin:].strip(), shadow[begin:].strip())
+
+
+def first_clause(text: str) -> str:
+    """A text up to its first full stop or semicolon."""
+    end = re.search(r"[.;](?=\s|$)", _SPAN.sub(_fill, text))
+    return (text[: end.start()] if end else text).rstrip(" :;,.")
+
+
+def without_details(text: str) -> str:
+    """A text that is long up to where its details begin, after a colon, a dash or a full stop."""
+    if len(text) <= 100:
+        return text.rstrip(" .:;")
+    details = re.compile(r":(?=\s|$)| [-–—] ").search(_SPAN.sub(_fill, text), 20)
+    return first_clause(text[: details.start()] if details else text)
+
+
+def cut(text: str, most: int) -> str:
+    """A text that is not too long, cut between words."""
+    return text if len(text) <= most else text[: most - 1].rpartition(" ")[0].rstrip(" ,;:—–-") + "…"
+
+
+def _fill(found: re.Match[str]) -> str:
+    return FILL * len(found[0])

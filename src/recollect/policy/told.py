@@ -1,0 +1,557 @@
+"""What an agent's message tells: sentences that say something about the code or the work that is worth keeping.
+
+A finding names what it is about and makes sense to somebody who has not seen the session. Plans, chatter, praise,
+guesses and proposals are none, nor is what only tells how the work of the moment goes. In doubt nothing is found: a
+wrong memory costs more than one that is missed. English is what it understands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ..model import Finding, Kind
+from .prose import Passage, Sentence, cut, first_clause, passages, sentences
+
+LONGEST = 500
+"""Characters of a finding."""
+
+_LONGEST_SENTENCE = 420
+_SHORTEST = 35
+
+
+def told(message: str) -> Iterator[Finding]:
+    """What a message tells: errors and what resolved them, what the parts of the code are for, and single sentences."""
+    said = [*passages(message)]
+    used: set[int] = set()
+    for at, cause, fix in _resolutions(said):
+        used |= {at, at + 1}
+        yield finding(Kind.ERROR, f"{cause if cause.endswith('.') else cause + '.'} Fix: {fix}", 0.8, resolves=True)
+    yield from _parts(said)
+    yield from _described(said)
+    for at, passage in enumerate(said):
+        if at in used or proposes(passage.heading):
+            continue
+        label, rest = _labelled(passage)
+        for sentence in map(_after_colon, sentences(rest)):
+            kind = _kind(sentence, label or passage.heading.lower())
+            if kind and not (used and kind is Kind.ERROR):
+                content = sentence.text[slice(*_core(sentence.shadow))]
+                yield finding(kind, content, 0.7 if label else 0.6, resolves=kind is Kind.ERROR)
+
+
+def finding(kind: Kind, content: str, confidence: float, *, resolves: bool = False) -> Finding:
+    """A finding in one line that is not too long and begins like a sentence."""
+    content = cut(" ".join(content.split()).rstrip(" :;,-–—"), LONGEST)
+    return Finding(content=content[:1].upper() + content[1:], kind=kind, confidence=confidence, resolves=resolves)
+
+
+def names_something(text: str) -> bool:
+    """Whether a text names something that can be looked up: code, a file, a flag, a thing with a version."""
+    return _NAME.search(text) is not None
+
+
+def minor(text: str) -> bool:
+    """Whether a text is about what is put in order in passing, and decides nothing."""
+    return _IN_PASSING.search(text) is not None
+
+
+def proposes(heading: str) -> bool:
+    """Whether what stands under a heading is praised or proposed, and not told."""
+    return _PROPOSING.search(heading.lower()) is not None
+
+
+def _any(phrases: str) -> str:
+    """A pattern for any of the phrases, which commas separate."""
+    return f"(?:{'|'.join(phrase.strip() for phrase in phrases.split(','))})"
+
+
+_PROPOSING = re.compile(
+    r"\b"
+    + _any(
+        "ensures?, benefits?, advantages?, what you get, why this, why it, improvements, highlights, results?, pros,"
+        "cons, next steps?, options?, alternatives?, recommendations?, suggest\\w*, plan, ideas?, questions?, could,"
+        "would, approach(?:es)?"
+    )
+    + r"\b"
+)
+
+# --- Where a sentence begins -----------------------------------------------------------------------------------------
+
+_LEAD_IN = re.compile(
+    _any(
+        "ok, okay, so, and, but, also, however, additionally, furthermore, moreover, ah, oh, wait, hmm, interesting,"
+        "yes, right, good, great, perfect, excellent, actually, indeed, in fact, basically, essentially, overall,"
+        "as a result, therefore, thus, meanwhile, finally, first, second, specifically, in short, in other words,"
+        "interestingly, importantly, unfortunately, fortunately, worth noting, it's worth noting that,"
+        "one thing to note is that, looking at ǂ+, good news, for context, currently, by the way, now i see that,"
+        "i (?:can )?(?:now )?see(?: now)? (?:that|from ǂ+ that), i notice(?:d)?(?: that)?, now i understand"
+    )
+    + r"[\s,.:;!—–-]+"
+)
+_FOUND = re.compile(
+    r"(?:now )?(?:i|we) (?:now )?know that |(?:i|we)(?:'ve| have)? (?:just )?"
+    + _any("found, discovered, learned, confirmed, verified, realized, identified, determined, figured")
+    + r"(?: out)? that |(?:i )?found (?:it|the (?:root )?(?:issue|bug|problem|cause|culprit))(?:: | [—–-] )"
+    r"|(?:as )?(?:it )?turns out(?: that|,)? "
+    r"|(?:the )?(?:key |main |important )?(?:finding|discovery|insight|takeaway|lesson)(?: here)?(?: is(?: that)?|:) "
+)
+_NOTED = re.compile(
+    r"(?:important(?:ly)?:? |(?:please )?note(?: that|:)? |be aware that |keep in mind that |caution:? |warning:? )"
+)
+_CAUSE = re.compile(
+    r"(?:the )?(?:root |real |actual |underlying |main )?(?:cause|issue|problem|bug|culprit|reason)"
+    r"(?: (?:of|for|behind|with) [^,.:]{2,60})? was(?: that|:)? "
+)
+"""How an agent tells what had been wrong."""
+_ROOT_CAUSE = re.compile(r"(?:the )?(?:root|underlying) cause(?: (?:of|for|behind) [^,.:]{2,60})? is(?: that|:)? ")
+_AGENT = re.compile(r"(?:i'll|i will|i've|i have|i|we'll|we will|we've|we have|we) ")
+_OFFER = re.compile(r"[;,—–-]{1,3} (?:if you|let me know|say so|tell me|happy to|want me)\b")
+
+
+def _lead(shadow: str) -> int:
+    """Where what is said begins, after words that only lead in to it."""
+    at = 0
+    while found := _LEAD_IN.match(shadow, at) or _FOUND.match(shadow, at) or _NOTED.match(shadow, at):
+        at = found.end()
+    agent = _AGENT.match(shadow, at)
+    if agent and any(verb.match(shadow, agent.end()) for verb in (_CHOSE, _CHOOSE, _FIXED)):
+        at = agent.end()
+    return at
+
+
+def _core(shadow: str) -> tuple[int, int]:
+    """Where what is worth keeping of a sentence begins and ends."""
+    at = _lead(shadow)
+    cause = _CAUSE.match(shadow, at) or _ROOT_CAUSE.match(shadow, at)
+    offer = _OFFER.search(shadow, at)
+    return (cause.end() if cause else at), (offer.start() if offer else len(shadow))
+
+
+_COLON = re.compile(r": (?=ǂ|the ǂ|there |it turns out)")
+
+
+def _after_colon(sentence: Sentence) -> Sentence:
+    """What follows a colon, where it is a sentence of its own that names what it is about."""
+    colon = _COLON.search(sentence.shadow, 12)
+    at = colon.end() if colon and not _LABEL.match(sentence.text) else 0
+    return Sentence(sentence.text[at:], sentence.shadow[at:])
+
+
+# --- Sentences that say nothing for later ----------------------------------------------------------------------------
+
+_HEDGED = re.compile(
+    r"\b"
+    + _any(
+        "might, maybe, perhaps, probably, likely, unlikely, a possible, seems?, seemed, appears?, appeared, looks like,"
+        "possibly, could be, could have, i think, i believe, i guess, i suspect, presumably, not sure, unclear, unsure,"
+        "should be fine, should work, would be, would have, supposedly, apparently, somehow, if needed, optionally,"
+        "could add, we could, you could, i could, may be, may have, may need, potential, potentially, assuming,"
+        "wondering, let's, let me, i'll, i will, we'll, i'm going to, going to, i need to, we need to, need to,"
+        "i should, we should, i want to, want me to, would you, shall i, should i, next step, for now, tbd, todo"
+    )
+    + r"\b|\?"
+)
+_UNSURE = re.compile(
+    r"\b"
+    + _any(
+        "no (?:major )?changes?, will be removed, to be (?:added|removed), should, could, might, maybe, probably,"
+        "seems, appears, likely, you, your, todo, tbd, deprecated, obsolete, not yet"
+    )
+    + r"\b|\?"
+)
+_POINTING = re.compile(
+    r"\blines? [0-9~]|(?<!^if )\bif ǂ+ is[^,]*$"
+    r"|\b(?:this|these|those)\b(?! (?:project|repo|repository|codebase|code base|package|app|application|library)\b)"
+    r"|\b"
+    + _any(
+        "above, below, the following, follows:, earlier, previous, previously, aforementioned, as shown, as seen,"
+        "as mentioned, as requested, as expected, as you, you, your, you're, you've, user wants?, user asked,"
+        "user reported, user mentioned, the user's?, here's, here is, here are, the output, the screenshot, the image,"
+        "my, i, i'm, i've, we've, our changes?, the latter, the former, the same (?:way|issue|thing|approach|problem),"
+        "sample, test file, test data, debug, the summary, accordingly, both of them, step [0-9], option [0-9a-c],"
+        "phase [0-9], task [0-9], issue [0-9#], (?:for|in|of|with|on|at|to|from|by) that"
+    )
+    + r"\b(?!-)"
+)
+"""Words that lean on the session."""
+_OF_THE_MOMENT = re.compile(
+    r"\b"
+    + _any(
+        "still, already, again, so far, at this point, yet, pre-existing, just, originally, anymore, at all, them,"
+        "example, the same, old"
+    )
+    + r"\b(?!-)"
+)
+_SUBJECT = re.compile(
+    _any(
+        "it, its, it's, that, that's, they, they're, them, he, she, there, there's, here, such, both, same, which,"
+        "what, then, one, another, each, either, neither, no, not, all good, all done, everything, nothing, something,"
+        "when, where, why, how, because, since, while, although, if so, otherwise, instead, to, for, with, by, in, on,"
+        "at, from, after, before, once, only, even, other, others, another, some, most"
+    )
+    + r"\b"
+)
+_THING = _any(
+    "issues?, problems?, errors?, bugs?, fix(?:es)?, changes?, solution, tests?, test suite, functions?, methods?,"
+    "code, files?, class(?:es)?, output, implementation, current \\w+, existing \\w+, new \\w+, old \\w+, first,"
+    "second, third, last, next, original \\w+, actual \\w+, only \\w+, other \\w+, remaining, rest, results?, logic,"
+    "script, component, module, page, query, command, hook, feature, template, model, check, task, work, code quality,"
+    "build, type checker, linter, assertion, failing \\w+, two, three, four, data, content, text, messages?, user,"
+    "approach, key, main, most, best, simplest, table, list, field, value, variable, error message, refactoring,"
+    "improvements?, updates?, design, styling, setup, features?, combination, ui, app, system"
+)
+_VAGUE_SUBJECT = re.compile(rf"(?:the |a |an |all |our |your )?{_THING}\b(?! ǂ)")
+_PROGRESS = re.compile(
+    r"\b"
+    + _any(
+        "now, successfully, is working, are working, works? (?:correctly|perfectly|great|fine|well|as), passing,"
+        "tests? pass\\w*, (?:all|suite|checks?|build)(?: \\w+)? pass\\w*, compiles?, completed?, is done, are done,"
+        "is ready, has been, have been, was, were, had, didn't, did not, wasn't, weren't, fails?, failed, failing,"
+        "is missing, are missing, (?:doesn't|does not|don't) (?:exist|validate|check|handle|work),"
+        "unused, undefined, is wrong, is incorrect, is broken, not being, isn't being, is not working, isn't working,"
+        "needs? to be, but (?:we|we're|our|the|is|it|it's|should|being), so (?:the|it|we|they|that|no), should,"
+        "causing, trying to, redundant, obsolete, being used, problematic, too (?:many|much|complex|long), exceed\\w*,"
+        "incorrectly, correctly, properly, addressed, (?:have|has|is|are) valid, all exist,"
+        "is the (?:idiomatic|standard|usual|right|correct|common) (?:pattern|way|approach)"
+    )
+    + r"\b"
+)
+"""How the work goes, and what was wrong before it was put right."""
+_PRAISE = re.compile(
+    r"\b"
+    + _any(
+        "ensures?, ensuring, improv\\w+, better, cleaner, much, excellent, comprehensive, seamless\\w*, smooth\\w*,"
+        "robust, professional, maintainab\\w+, readab\\w+"
+    )
+    + r"\b"
+)
+_IN_PASSING = re.compile(
+    r"\b"
+    + _any(
+        "assertions?, expectations?, docstrings?, comments?, unused, linter, lint, linting, typos?, formatting, indeed,"
+        "changelog, type (?:hints?|annotations?), quotes, commas?, whitespace"
+    )
+    + r"\b|^\w+ (?:existing |the |all ){0,3}(?:tests?|imports?)\b"
+    r"|\b(?:todo|changelog|readme|log|progress|cleanup|license)\.(?:md|txt)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"`[^`\n]*[A-Za-z][^`\n]+`|\b[a-z0-9]+_[a-z0-9_]+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z0-9]+[A-Z]\w+\b|\b\w+\(\)"
+    r"|(?<![\w/])[\w-]+/[\w./-]+\b|--[a-z][\w-]+|\b[A-Z]{1,8}[0-9_][A-Z0-9_]+\b|\b[A-Z][\w.+-]*\s?v?\d[\w.]*"
+    r"|\b[\w-]+\.(?:py|js|ts|tsx|jsx|rs|go|rb|exs?|java|kt|css|html|json|ya?ml|toml|md|sql|sh|c|h)\b"
+)
+_FOREIGN = re.compile(r"[\u0370-\u1fff\u2e80-\ud7ff\uf900-\ufaff]")
+"""Letters that no English is written with."""
+_PROPER = re.compile(r"(?<=[\w,)] )[A-Z][A-Za-z0-9.+#]{2,}\b")
+
+
+def _stands_alone(shadow: str) -> bool:
+    """Whether somebody who has not seen the session would know what is meant."""
+    return not (_SUBJECT.match(shadow) or _VAGUE_SUBJECT.match(shadow) or _POINTING.search(shadow))
+
+
+# --- Labels and headings ---------------------------------------------------------------------------------------------
+
+_LABEL = re.compile(r"([A-Za-z][\w '’/&()-]{1,38}?)(?::| [-–—])\s+(?=\S)")
+_OF_CAUSE = re.compile(
+    r"(?:the )?(?:root |real |actual |underlying )?"
+    + _any("causes?, problem, issue, bug, what (?:was|went) wrong, why it (?:failed|broke)")
+    + r"(?: was| identified| found)?$"
+)
+_OF_FIX = re.compile(
+    r"(?:the )?(?:fix|solution|resolution|workaround|how (?:i|it was) fixed(?: it)?)(?: applied)?$|fixed$"
+)
+_OF_DECISION = re.compile(
+    r"(?:(?:key|design|technical|architectur\w+|main) ){0,2}(?:decisions?|choices?)(?: made)?$|decided$|chose$"
+)
+_OF_WARNING = re.compile(
+    r"(?:(?:important|one|a|key) ){0,2}(?:notes?|caveats?|warnings?|gotchas?|(?:known )?limitations?|known issues?"
+    r"|heads[- ]up|pitfalls?|trade-?offs?|important|thing to note)$"
+)
+_OF_PATTERN = re.compile(
+    r"(?:(?:key|existing|code|naming|project|codebase|common) ){0,2}(?:conventions?|patterns?|idioms?)"
+    r"(?: (?:found|used|to follow|in use|observed))?$"
+)
+_OF_ARCHITECTURE = re.compile(
+    r"(?:(?:current|overall|system|high-level|key) ){0,2}(?:architecture|data flow|how it works|control flow"
+    r"|request flow|module structure|responsibilities|components|layers|pipeline)(?: overview)?$"
+)
+_OF_DISCOVERY = re.compile(
+    r"(?:(?:key|main|important) ){0,2}(?:findings?|insights?|discover(?:y|ies)|observations?|takeaways?|learnings?)$"
+)
+_KNOWN = (_OF_CAUSE, _OF_FIX, _OF_DECISION, _OF_WARNING, _OF_PATTERN, _OF_ARCHITECTURE, _OF_DISCOVERY)
+
+
+def _labelled(passage: Passage) -> tuple[str, str]:
+    """The label a passage begins with, in small letters, and the rest; no label where it has none of those known."""
+    found = _LABEL.match(passage.text)
+    label = found[1].lower().replace("’", "'") if found else ""
+    if found and any(known.match(label) for known in _KNOWN):
+        return label, passage.text[found.end() :]
+    return "", passage.text
+
+
+# --- Errors that were resolved ---------------------------------------------------------------------------------------
+
+_FIXED = re.compile(r"(?:fixed|resolved|solved|corrected) (?=.{12})")
+_WAS_WRONG = re.compile(r"\b(?:was|were|wasn't|weren't|didn't|did not) ")
+_DID = re.compile(r"(?:i |we )?(?:added|changed|replaced|updated|removed|moved|made|switched|now|fixed)\b")
+
+
+def _resolutions(said: Sequence[Passage]) -> Iterator[tuple[int, str, str]]:
+    """What was wrong and how it was put right, where a message tells both, one after the other."""
+    for at, (one, other) in enumerate(zip(said, [*said, Passage("")][1:], strict=True)):
+        cause, fix = _wrong(one), _right(other)
+        parts = [*sentences(cause)]
+        if len(parts) > 1 and _DID.match(parts[-1].shadow):
+            cause, fix = " ".join(part.text for part in parts[:-1]), parts[-1].text
+        if cause and fix.endswith(":"):
+            fix = f"{fix} {said[at + 2].text}" if at + 2 < len(said) else ""
+        if cause and fix:
+            yield at, cause, fix
+
+
+def _wrong(passage: Passage) -> str:
+    """What a passage says was wrong; "" where it is about something else or leaves it open."""
+    label, rest = _labelled(passage)
+    first = next(sentences(rest), None)
+    if first is None:
+        return ""
+    at = _lead(first.shadow)
+    labelled = _OF_CAUSE.match(label or passage.heading.lower())
+    if not labelled and not (_FOUND.search(first.shadow[:at]) and _WAS_WRONG.search(first.shadow)):
+        return ""
+    cause = rest[at:]
+    unclear = cause.endswith(":") or len(cause) < _SHORTEST or _HEDGED.search(first.shadow, at)
+    return "" if unclear or _SUBJECT.match(first.shadow, at) else cause
+
+
+def _right(passage: Passage) -> str:
+    """What a passage says put it right; "" where it does not."""
+    label, rest = _labelled(passage)
+    first = next(sentences(rest), None)
+    if first is None or _OF_CAUSE.match(label):
+        return ""
+    at = _lead(first.shadow)
+    labelled = _OF_FIX.match(label or passage.heading.lower())
+    return rest[at:] if labelled or (not label and _FIXED.match(first.shadow, at)) else ""
+
+
+# --- What the parts are for ------------------------------------------------------------------------------------------
+
+_PART_NOUN = _any("module, class, function, component, service, hook, file, engine, layer, view, worker, store")
+_PART = re.compile(
+    r"(`[^`\n]{2,80}`|[A-Z][a-z0-9]+[A-Z]\w{2,60}|(?:[\w@.-]{1,60}/){1,8}[\w.@-]{1,60}\.[a-z]{1,5})"
+    rf"(?: {_PART_NOUN})?(?: \([^)\n]{{1,40}}\))?"
+    r"(?::| [-–—]) (?=[A-Za-z])(.{12,200})"
+)
+_HAS_PURPOSE = re.compile(
+    r"`?(?:(?:[\w@.-]{1,60}/){0,12}[\w.@-]{1,80}(?:\.[a-z]{1,5}|/)|[A-Z]\w*[a-z][A-Z]\w*|\w{3,}\([^)`]{0,60}\))`?$"
+)
+"""A file, a folder, a type or a function."""
+_CHANGE = re.compile(
+    r"(?:add|creat|updat|fix|remov|renam|merg|extract|replac|implement|handl|mov|refactor|rewr|simplif|chang|delet"
+    r"|expos|introduc|extend|improv|split|new|enhanc|test(?:s|ing)?\b|contains? \d|mark|modif|adjust|convert|clean|now"
+    r"|document|read\b|not\b|this\b|major\b|minor\b|various\b)",
+    re.IGNORECASE,
+)
+_DOES = re.compile(
+    _any(
+        "loads, calls, returns, maps, creates, validates, uses, removes, extracts, converts, pushes, handles, stores,"
+        "reads, writes, parses, renders, wraps, exposes, provides, generates, builds, sends, emits, registers,"
+        "supports, accepts, takes, requires, checks, filters, sets, computes, delegates, implements, inherits, extends,"
+        "contains, tracks, manages, runs, starts, listens, polls, retries, caches, logs, raises, throws, skips,"
+        "ignores, falls back, merges, sorts, groups, splits, defines, reports, strips, resolves, matches, dispatches,"
+        "queries, fetches, holds, keeps"
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+_IS_PART = re.compile(
+    rf"(?:the )?(?:`[^`\n]{{3,80}}`|[A-Z]\w*[a-z][A-Z]\w+|\w+_\w+)(?:\(\))?(?: {_PART_NOUN}){{0,2}}"
+    r"(?: \([^)\n]{1,120}\))?$"
+)
+_ASIDE = re.compile(r"\s*\((?:lines?|L)?\s*[\d,–-]+(?: lines)?\)|^[\d.]+\s+")
+
+
+def _parts(said: Sequence[Passage]) -> Iterator[Finding]:
+    """Items one after the other that say what each part of the code is for, as one finding."""
+    run: list[str] = []
+    depth = 0
+    for passage in [*said, Passage("")]:
+        if run and passage.item and passage.depth > depth:
+            continue
+        part = _PART.match(passage.text) if passage.item else None
+        doubt = part and (_CHANGE.match(part[2]) or _UNSURE.search(part[2].lower()) or _FOREIGN.search(part[2]))
+        if part and not doubt and _HAS_PURPOSE.match(part[1]):
+            run.append(f"{part[1]}: {first_clause(_ASIDE.sub('', part[2]))}")
+            depth = passage.depth
+            continue
+        if len(run) >= 2 and 2 * sum(len(each.split()) >= 5 for each in run) >= len(run):
+            yield finding(Kind.ARCHITECTURE, "; ".join(run), 0.7)
+        run = []
+
+
+def _described(said: Sequence[Passage]) -> Iterator[Finding]:
+    """Items under the name of a part of the code that say what it does, as one finding."""
+    under: dict[str, list[str]] = {}
+    for passage in said:
+        headings = (_ASIDE.sub("", each) for each in (passage.heading, passage.section))
+        subject = next((each for each in headings if _IS_PART.match(each)), "")
+        if passage.item and subject and _DOES.match(passage.text):
+            what = first_clause(_ASIDE.sub("", passage.text))
+            if not any(doubt.search(what.lower()) for doubt in (_UNSURE, _PROGRESS, _PRAISE)):
+                under.setdefault(subject, []).append(what[:1].lower() + what[1:])
+    for subject, does in under.items():
+        if len(does) >= 2:
+            yield finding(Kind.ARCHITECTURE, f"{subject.rstrip(' :')}: {'; '.join(does)}", 0.7)
+
+
+# --- What makes a sentence a finding ---------------------------------------------------------------------------------
+
+_CHOSE = re.compile(
+    _any(
+        "used, using, went with, gone with, chose, decided (?:to|on|against|not to), opted (?:for|to), kept, switched,"
+        "replaced, changed, renamed, merged, dropped, avoided, stored, put, made, stuck with, settled on, picked,"
+        "preferred, deliberately, intentionally, deferred, limited, disabled, pinned, moved, split, skipped, removed,"
+        "left, refactored, rewrote, migrated, converted, implemented, added, modified, updated, maintained, preserved"
+    )
+    + r"\b"
+)
+_CHOOSE = re.compile(r"(?:use|go with|keep|store|put|make|avoid|stick with|prefer|skip|leave)\b")
+"""A choice where "I'll" stands before it; advice where it does not."""
+_REASON = re.compile(
+    r"\b(?:because(?! of)|since(?! (?:it's |it is |they're |they are )?(?:no longer|unused))|so that|instead of"
+    r"|rather than|so (?:it|they|the|we|that|users?|ǂ+) |in favou?r of|to avoid|to prevent|to preserve|which avoids"
+    r"|as opposed to|due to|to (?:follow|match|comply))"
+)
+_ON_PURPOSE = re.compile(
+    r"\b(?:deliberately|intentionally|by design|on purpose)\b.*"
+    r"\b(?:rather than|instead of|so that|because|to avoid|to keep)\b"
+)
+_MENDED = re.compile(
+    r"(?:fixed|resolved|corrected|worked around|solved) (?!by|with|via|it|that|in|this|all)\b.{8,200}?"
+    r" (?:by (?:\w+ing|ǂ)|so that |because |rather than |instead of )"
+)
+_RISK = re.compile(
+    r"\bmust (?:not|never|always|be|match|have|come|run|use|include|call|stay|remain|exist)\b"
+    r"|\b(?:will|would|can) (?:silently |also )?"
+    r"(?:break|fail|crash|hang|corrupt|deadlock|leak|overwrite|be lost|be ignored)\b"
+    r"|\b(?:won't|doesn't|does not|cannot|can't|will not) work (?:if|when|with|without|unless|on|in|because)\b"
+    r"|\bonly works? (?:if|when|with|in|on)\b|\b(?:be careful|careful:|beware|watch out)\b"
+    r"|^(?:never|don't|do not|avoid) (?:use|call|edit|run|commit|import|rely|mutate|modify|pass)(?:ing)?\b"
+    r"|\b(?:breaks|crashes|fails|hangs) (?:if|when|unless|on)\b"
+    r"|\bis not (?:thread-safe|supported|available|compatible)\b"
+)
+_OVER = re.compile(r"\b(?:now|successfully|has been|have been|was|were|all tests|added|passing)\b")
+_CUSTOM = re.compile(
+    r"(?:the |this )?(?:codebase|code base|project|repo|repository|app|tests(?: here)?"
+    r"|(?:existing|other) (?:code|tests|components|modules|handlers|services|routes|pages))"
+    r"(?: in [^,.]{2,40})? (?:consistently |already |mostly |all )?"
+    r"(?:uses?|follows?|relies|stores?|keeps?|names?|puts?|wraps?|expects?|has a|have a|separates?)\b"
+    r"|all (?:other |the |existing |new )?(?:[\w-]+ ){0,3}"
+    r"(?:use|follow|live|inherit|extend|have|go|return|take|implement|share"
+    r"|are (?:named|stored|defined|registered|wrapped|written|placed|prefixed|generated))\b"
+    r"|(?:the )?(?:naming |project |code |existing )?convention (?:is|here|for|used)\b|by convention\b"
+    r"|[^.]{5,80}\b(?:throughout|across) the (?:codebase|project|repo)\b"
+)
+_WHAT = _any(
+    "module, class, function, component, service, hook, file, template, package, table, endpoint, method, script,"
+    "command, struct, trait, library, layer, macro, field, flag, option, parameter, attribute, type, model,"
+    "middleware, plugin, route, handler, job, worker, view, store, context, api, helper, schema, column, config,"
+    "tests?, directory, folders?, files, models, hooks, components, modules, functions, classes, methods, fields,"
+    "decorator, property, interface, protocol, engine, client, server, provider, adapter, parser, renderer, argument"
+)
+_ASKED = _any(
+    "explain, show, describe, how, why, what, see, check, run, make, let, ensure, verify, find, look, read, write"
+)
+_NAMED = (
+    rf"(?!{_ASKED}\b)(?:the (?:[a-z-]+ ){{1,3}}in |(?:the |each |every |an? )?(?:[a-z][a-z-]+ ){{0,2}}?)ǂ+(?:'s \w+)?"
+    rf"(?:(?:,| and| or) ǂ+){{0,3}}(?: \([^)]{{1,60}}\))?(?: {_WHAT})?,? "
+    r"(?:(?:only|also|then|always|never|[a-z]{3,12}ly) )?"
+)
+"""A sentence that begins with a name, up to its verb."""
+_OF_PARTS = re.compile(
+    r"[a-z][a-z -]{2,40} (?:flows?|goes|go|pass|passes|is routed|are routed) (?:through|from|via|to) ǂ|"
+    + _NAMED
+    + _any(
+        "handles, manages, loads, calls, delegates, depends on, wraps, extends, inherits, implements, exposes,"
+        "orchestrates, coordinates, is responsible for, lives in, sits, contains, holds, stores, reads, writes, sends,"
+        "emits, publishes, subscribes, dispatches, routes, renders, parses, converts, maps, transforms, acts as,"
+        "serves as, provides, maintains, tracks, consumes, produces, owns, imports, registers, is an?, is the,"
+        "communicates, connects, flows, defines, is built (?:on|with|from), initializes, gathers, points, references,"
+        "resolves, merges, belongs, opens, closes, looks up, queues, schedules, collects, combines,"
+        "is (?:defined|located|implemented|registered|configured|stored|used|called|invoked|generated|created|mounted"
+        "|loaded|populated|computed|derived|rendered|injected|run|served|compiled)"
+        " (?:in|by|from|at|via|through|on|with|for|as|when)"
+    )
+    + r"\b"
+)
+_OF_FACT = re.compile(
+    _NAMED
+    + _any(
+        "returns, expects, requires, takes, accepts, creates, generates, auto-generates, defaults to, raises, throws,"
+        "ignores, skips, filters, strips, doesn't, does not, don't, cannot, can't, uses, treats, escapes, validates,"
+        "supports, includes, has, have, sets, checks, runs, fires, triggers, knows, says, allows, is ǂ+,"
+        "is (?:only|not|never|always|gitignored|tracked|optional|required|deprecated|read-only|case-sensitive),"
+        "is (?:read|written|parsed|loaded|called|evaluated) (?:before|after|only|once), counts, follows, rewrites,"
+        "overwrites, awaits, truncates, determines, tries, waits, falls back, blocks, wins, matches, sorts, adds,"
+        "removes, applies, relies, makes, keeps, gets, overrides, means, comes"
+    )
+    + r"\b"
+)
+_DID_SO = re.compile(r"[a-z]+ed\b")
+
+
+def _kind(sentence: Sentence, label: str) -> Kind | None:
+    """What kind of finding a sentence is under a label or heading, or None where it is none."""
+    begin, end = _lead(sentence.shadow), _core(sentence.shadow)[1]
+    led, shadow, text = sentence.shadow[:begin], sentence.shadow[begin:end], sentence.text[begin:end]
+    if not _SHORTEST <= len(shadow) <= _LONGEST_SENTENCE or shadow.endswith(":") or _HEDGED.search(shadow):
+        return None
+    if text.count("`") % 2 or _FOREIGN.search(text):
+        return None
+    chosen = bool(_CHOSE.match(shadow) or (_CHOOSE.match(shadow) and _AGENT.search(led)))
+    if not (names_something(text) or (chosen and _PROPER.search(text))):
+        return None
+    leaning = _POINTING.search(shadow) is not None
+    if _MENDED.match(shadow) or _CAUSE.match(shadow):
+        return Kind.ERROR if not leaning and not minor(shadow) and _tells_wrong(shadow) else None
+    labelled = _OF_DECISION.match(label) and not _PROGRESS.search(shadow)
+    if chosen or labelled:
+        return Kind.DECISION if not leaning and not minor(shadow) and (labelled or _REASON.search(shadow)) else None
+    return None if leaning else _about_code(shadow, led, label)
+
+
+def _tells_wrong(shadow: str) -> bool:
+    """Whether a sentence that tells what had been wrong says it to somebody who was not there."""
+    cause = _CAUSE.match(shadow)
+    wrong = shadow[cause.end() :] if cause else ""
+    return cause is None or (len(wrong) >= _SHORTEST and not wrong.startswith("we ") and _stands_alone(wrong))
+
+
+def _about_code(shadow: str, led: str, label: str) -> Kind | None:
+    """What kind of finding a sentence is that tells how the code is, or None."""
+    if root := _ROOT_CAUSE.match(shadow):
+        return Kind.DISCOVERY if _stands_alone(shadow[root.end() :]) else None
+    passing = _OF_THE_MOMENT.search(shadow) or _DID_SO.match(shadow) or _CHOOSE.match(shadow)
+    progress = _PROGRESS.search(shadow) or _PRAISE.search(shadow)
+    if passing or (not progress and _CUSTOM.match(shadow)):
+        return None if passing else Kind.PATTERN
+    if not _stands_alone(shadow):
+        return None
+    if _ON_PURPOSE.search(shadow):
+        return Kind.DECISION
+    if (_OF_WARNING.match(label) or _NOTED.search(led) or _RISK.search(shadow)) and not _OVER.search(shadow):
+        return Kind.WARNING
+    return None if progress else _described_kind(shadow, led, label)
+
+
+def _described_kind(shadow: str, led: str, label: str) -> Kind | None:
+    if _OF_PATTERN.match(label):
+        return Kind.PATTERN
+    if _OF_ARCHITECTURE.match(label) or _OF_PARTS.match(shadow):
+        return Kind.ARCHITECTURE
+    found = _OF_DISCOVERY.match(label) or _FOUND.search(led) or _OF_FACT.match(shadow)
+    return Kind.DISCOVERY if found else None
