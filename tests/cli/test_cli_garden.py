@@ -24,7 +24,7 @@ FLAKY = "Flaky suites are retried once"
 SORTS = {"conflict", "merge", "gone", "tags"}
 STEP_KEYS = {"number", "sort", "state", "why", "before", "after", "retires"}
 PLAN_KEYS = {"id", "sort", "made_at", "made_by", "live", "states", "retires"}
-CARRIED_KEYS = {"plan", "done", "outdated", "waiting", "undone", "kept"}
+CARRIED_KEYS = {"faults", "plan", "done", "outdated", "waiting", "undone", "kept"}
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def test_without_a_terminal_what_would_leave_recall_waits(planned: Cli) -> None:
 def test_yes_does_all_of_it(planned: Cli, yes: str) -> None:
     """And a program is told in numbers."""
     told = planned.ok("garden", "apply", yes, "--json").json
-    assert told == {"plan": 1, "done": 4, "outdated": 0, "waiting": 0, "undone": 0, "kept": 0}
+    assert told == {"plan": 1, "done": 4, "outdated": 0, "waiting": 0, "undone": 0, "kept": 0, "faults": []}
     assert set(told) == CARRIED_KEYS
     assert planned("garden", "apply").status == 3
 

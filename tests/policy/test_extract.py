@@ -254,9 +254,9 @@ TOLD: list[tuple[str, str, str]] = [
         "Fixed a race in `Scheduler.tick` where two workers could claim the same job, by taking a row lock.",
     ),
     (
-        "The problem was that `vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still pointed it at `app/`.",
+        "The problem was that `vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still had `app/`.",
         "error",
-        "`vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still pointed it at `app/`.",
+        "`vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still had `app/`.",
     ),
     # where the work stands
     (
@@ -498,11 +498,11 @@ EDITS: list[tuple[str, str, Json, str]] = [
         {
             "file_path": "/w/shop/src/cart.py",
             "edits": [
-                {"old_string": "def a():\n    pass", "new_string": ""},
+                {"old_string": "def worn():\n    pass", "new_string": ""},
                 {"old_string": "x", "new_string": "class Cart:\n    pass"},
             ],
         },
-        "Changed `src/cart.py`: added `Cart`, removed `a`.",
+        "Changed `src/cart.py`: added `Cart`, removed `worn`.",
     ),
     (
         "Claude Code, a new file",
@@ -858,8 +858,12 @@ JSONS = st.recursive(
                     "status",
                     "command",
                     "input",
+                    "step",
+                    "path",
+                    "taskId",
+                    "subject",
+                    "questions",
                 ]
-                + ["step", "path", "taskId", "subject", "questions"]
             ),
             inner,
             max_size=5,

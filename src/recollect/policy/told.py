@@ -134,7 +134,7 @@ _COLON = re.compile(r": (?=ǂ|the ǂ|there |it turns out)")
 def _after_colon(sentence: Sentence) -> Sentence:
     """What follows a colon, where it is a sentence of its own that names what it is about."""
     colon = _COLON.search(sentence.shadow, 12)
-    at = colon.end() if colon and not _LABEL.match(sentence.text) else 0
+    at = colon.end() if colon else 0
     return Sentence(sentence.text[at:], sentence.shadow[at:])
 
 
@@ -232,7 +232,7 @@ _IN_PASSING = re.compile(
         "assertions?, expectations?, docstrings?, comments?, unused, linter, lint, linting, typos?, formatting, indeed,"
         "changelog, type (?:hints?|annotations?), quotes, commas?, whitespace"
     )
-    + r"\b|^\w+ (?:existing |the |all ){0,3}(?:tests?|imports?)\b"
+    + r"\b|^\w+ed (?:existing |the |all ){0,3}(?:tests?|imports?)\b"
     r"|\b(?:todo|changelog|readme|log|progress|cleanup|license)\.(?:md|txt)\b",
     re.IGNORECASE,
 )
@@ -253,6 +253,7 @@ def _stands_alone(shadow: str) -> bool:
 
 # --- Labels and headings ---------------------------------------------------------------------------------------------
 
+_EXCLAIMED = re.compile(r"(?:fixed|done|found it|got it|confirmed|yes|perfect|great|ok)[.!] +", re.IGNORECASE)
 _LABEL = re.compile(r"([A-Za-z][\w '’/&()-]{1,38}?)(?::| [-–—])\s+(?=\S)")
 _OF_CAUSE = re.compile(
     r"(?:the )?(?:root |real |actual |underlying )?"
@@ -285,11 +286,12 @@ _KNOWN = (_OF_CAUSE, _OF_FIX, _OF_DECISION, _OF_WARNING, _OF_PATTERN, _OF_ARCHIT
 
 def _labelled(passage: Passage) -> tuple[str, str]:
     """The label a passage begins with, in small letters, and the rest; no label where it has none of those known."""
-    found = _LABEL.match(passage.text)
+    text = _EXCLAIMED.sub("", passage.text)
+    found = _LABEL.match(text)
     label = found[1].lower().replace("’", "'") if found else ""
     if found and any(known.match(label) for known in _KNOWN):
-        return label, passage.text[found.end() :]
-    return "", passage.text
+        return label, text[found.end() :]
+    return "", text
 
 
 # --- Errors that were resolved ---------------------------------------------------------------------------------------
@@ -510,7 +512,7 @@ def _kind(sentence: Sentence, label: str) -> Kind | None:
     led, shadow, text = sentence.shadow[:begin], sentence.shadow[begin:end], sentence.text[begin:end]
     if not _SHORTEST <= len(shadow) <= _LONGEST_SENTENCE or shadow.endswith(":") or _HEDGED.search(shadow):
         return None
-    if text.count("`") % 2 or _FOREIGN.search(text):
+    if text.count("`") % 2 or "```" in text or _FOREIGN.search(text):
         return None
     chosen = bool(_CHOSE.match(shadow) or (_CHOOSE.match(shadow) and _AGENT.search(led)))
     if not (names_something(text) or (chosen and _PROPER.search(text))):
