@@ -847,23 +847,7 @@ JSONS = st.recursive(
         st.lists(inner, max_size=4)
         | st.dictionaries(
             st.sampled_from(
-                [
-                    "file_path",
-                    "content",
-                    "old_string",
-                    "new_string",
-                    "edits",
-                    "todos",
-                    "plan",
-                    "status",
-                    "command",
-                    "input",
-                    "step",
-                    "path",
-                    "taskId",
-                    "subject",
-                    "questions",
-                ]
+                "file_path content old_string new_string edits todos plan status command input step path taskId".split()
             ),
             inner,
             max_size=5,

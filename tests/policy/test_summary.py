@@ -45,14 +45,14 @@ WORK = session(
 )
 
 
-@pytest.mark.row("K11")
+@pytest.mark.row("K11", "session-end")
 def test_a_summary_says_what_a_session_came_to() -> None:
-    """The request, decisions, corrections, errors, what is open, where the work stands, and the files, in this order."""
+    """The request, decisions, corrections, errors, open questions, where the work stands, the files: in this order."""
     assert summarised(WORK, root="/w/shop").split("\n") == [
         "Asked: Can you please move the prices out of `cart.py`?",
         "Decided: Keep prices in `pricing.py` rather than in the database because tests run offline.",
         "Corrected: we use decimals for money, not floats",
-        "Resolved: `pytest` fails with “No module named 'stripe'”; `uv run pytest` works.",
+        "Resolved: `pytest` fails with “ModuleNotFoundError: No module named 'stripe'”; `uv run pytest` works.",
         "Open: Should discounts be rounded before taxes or after them?",
         "Done: Moved `price` into `src/pricing.py`; Replaced floats with `Decimal`.",
         "Remaining: Taxes in `checkout.py`; Rounding of `total` in `cart.py`.",

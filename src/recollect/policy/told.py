@@ -519,10 +519,10 @@ def _kind(sentence: Sentence, label: str) -> Kind | None:
         return None
     leaning = _POINTING.search(shadow) is not None
     if _MENDED.match(shadow) or _CAUSE.match(shadow):
-        return Kind.ERROR if not leaning and not minor(shadow) and _tells_wrong(shadow) else None
+        return Kind.ERROR if not leaning and not minor(text) and _tells_wrong(shadow) else None
     labelled = _OF_DECISION.match(label) and not _PROGRESS.search(shadow)
     if chosen or labelled:
-        return Kind.DECISION if not leaning and not minor(shadow) and (labelled or _REASON.search(shadow)) else None
+        return Kind.DECISION if not leaning and not minor(text) and (labelled or _REASON.search(shadow)) else None
     return None if leaning else _about_code(shadow, led, label)
 
 
