@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -99,7 +99,7 @@ class Deeds:
 
     @cached_property
     def files(self) -> dict[str, str]:
-        """Files that the agent looked at or changed, by their name; None is told of a name that two of them have."""
+        """The files that the agent looked at or changed, by their names; those of one name are left out."""
         known: dict[str, str] = {}
         for call in self.calls:
             for path in _paths_of(call):
@@ -192,15 +192,7 @@ def _calls(turns: Sequence[Said]) -> Iterator[Call]:
 def _answered(call: Call, result: str) -> Call:
     head, tail = result[:_MOST], result[-400:]
     failed = bool(_FAILED.match(head) or _EXIT_CODE.search(head[:400]) or _EXIT_CODE.search(tail))
-    return Call(
-        position=call.position,
-        name=call.name,
-        input=call.input,
-        lead=call.lead,
-        result=result,
-        failed=failed,
-        answered=True,
-    )
+    return replace(call, result=result, failed=failed, answered=True)
 
 
 def _text(call_input: Json, *names: str) -> str:
@@ -378,15 +370,21 @@ class _Changed:
     known: tuple[str, ...]
     """What it was seen to define before."""
     edits: int = 0
-    before: dict[str, None] = field(default_factory=dict)
-    after: dict[str, None] = field(default_factory=dict)
+    original: dict[str, None] = field(default_factory=dict)
+    """Names that an edit found there."""
+    present: dict[str, None] = field(default_factory=dict)
+    """Names that an edit left there."""
     tests: int = 0
     aims: list[str] = field(default_factory=list)
 
     def take(self, edit: _Edit, call: Call) -> None:
         self.edits += 1
-        self.before |= dict.fromkeys(_names(self.path, edit.before))
-        self.after |= dict.fromkeys(_names(self.path, edit.after))
+        for name in _names(self.path, edit.before):
+            if name in self.present:
+                del self.present[name]
+            else:
+                self.original[name] = None
+        self.present |= dict.fromkeys(_names(self.path, edit.after))
         if _base(self.path).rpartition(".")[2] in _CODE:
             self.tests += len(_TESTED.findall(edit.after)) - len(_TESTED.findall(edit.before))
         if aim := _aim(call.lead):
@@ -398,8 +396,8 @@ class _Changed:
             position=self.position,
             edits=self.edits,
             made=self.made,
-            added=tuple(name for name in self.after if name not in self.before and name not in self.known),
-            removed=tuple(name for name in self.before if name not in self.after),
+            added=tuple(name for name in self.present if name not in self.original and name not in self.known),
+            removed=tuple(name for name in self.original if name not in self.present),
             tests=max(0, self.tests),
             aim=max(self.aims[:1] if self.made else self.aims, key=len, default=""),
         )

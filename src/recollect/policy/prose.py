@@ -77,7 +77,9 @@ def _parted(marks: re.Pattern[str], text: str) -> tuple[str, str]:
 
 _FENCE = re.compile(r"\s{0,12}(?:[-*+] )?(?:```|~~~)")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.{1,120}?)[\s#]*$|\s{0,8}\*\*([^*\n]{2,120}?)\*\*:?\s*$")
-_NOT_PROSE = re.compile(r"\s*(?:[|>│├└┌⎿●⏺$%❯➜]|[-=*_]{3,}\s*$|</?[a-z][^>]{0,200}>\s*$|diff --git|@@ |[+-]{3} )")
+_NOT_PROSE = re.compile(
+    r"\s*(?:[|>│├└┌⎿●⏺$%❯➜]|[-=*_]{3,}\s*$|</?[a-z][^>]{0,200}>\s*$|diff --git|@@ |[+-]{3} |API Error)"
+)
 _ITEM = re.compile(r"(\s{0,20})(?:[-*+•–]|\d{1,2}[.)]|[✅✓✔☑❌✗⚠️]+)\s+")
 _EMPHASIS = re.compile(r"(`[^`\n]{1,200}`)|\*\*|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
 _LINK = re.compile(r"\[([^\[\]\n]{1,120})\]\([^)\n]{1,300}\)")

@@ -466,7 +466,8 @@ _WHAT = _any(
     "decorator, property, interface, protocol, engine, client, server, provider, adapter, parser, renderer, argument"
 )
 _ASKED = _any(
-    "explain, show, describe, how, why, what, see, check, run, make, let, ensure, verify, find, look, read, write"
+    "explain, show, describe, how, why, what, see, check, run, make, let, ensure, verify, find, look, read, write,"
+    "(?:the )?[a-z]+ shows"
 )
 _NAMED = (
     rf"(?!{_ASKED}\b)(?:the (?:[a-z-]+ ){{1,3}}in |(?:the |each |every |an? )?(?:[a-z][a-z-]+ ){{0,2}}?)ǂ+(?:'s \w+)?"
