@@ -195,6 +195,7 @@ READS: dict[str, list[Read]] = {
     "history": [lambda m, q, r: m.history(r)],
     "home": [lambda m, q, r: m.home],
     "identity": [lambda m, q, r: m.identity],
+    "files": [lambda m, q, r: m.files.migrations()],
     "items": [lambda m, q, r: m.items.list()],
     "links": [lambda m, q, r: m.links(r)],
     "list": [
