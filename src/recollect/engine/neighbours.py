@@ -45,12 +45,11 @@ def close_pairs(
     enough = least - (MARGIN if head.shape[1] < rows.shape[1] else _ROUNDING)
     for start in range(0, len(rows), _BLOCK):
         near = head[start : start + _BLOCK] @ head[start:].T
-        near[np.tril_indices(len(near), m=near.shape[1])] = _EARLIER
+        near[np.tril_indices(len(near))] = _EARLIER  # only the first square of a block holds pairs seen before
         close = near >= enough
         for row in np.flatnonzero(np.count_nonzero(close, axis=1) > in_full):
-            best = np.argpartition(-near[row], in_full)[:in_full]
-            close[row] = False
-            close[row, best] = near[row, best] >= enough
+            crowd = np.flatnonzero(close[row])
+            close[row, crowd[np.argpartition(-near[row, crowd], in_full)[in_full:]]] = False
         ones, others = np.nonzero(close)
         ones, others = ones + start, others + start
         cosines = np.einsum("ij,ij->i", rows[ones], rows[others])
