@@ -60,6 +60,7 @@ from .change import (
     Vouch,
     Weigh,
 )
+from .context import Allocation, Recollected, Recollection, Standing, Tier, Withheld
 from .memory import (
     BETWEEN_MEMORIES,
     LIVE,
@@ -98,6 +99,7 @@ __all__ = [
     "UNSAVED",
     "Absence",
     "Add",
+    "Allocation",
     "Anchor",
     "AuditEntry",
     "Change",
@@ -143,6 +145,8 @@ __all__ = [
     "Rate",
     "Recall",
     "Receipt",
+    "Recollected",
+    "Recollection",
     "Refuse",
     "Regroup",
     "Reinforcement",
@@ -155,10 +159,12 @@ __all__ = [
     "Sight",
     "Signals",
     "Source",
+    "Standing",
     "Status",
     "Step",
     "StepState",
     "Tag",
+    "Tier",
     "Together",
     "Uid",
     "Unembedded",
@@ -168,6 +174,7 @@ __all__ = [
     "Weigh",
     "Where",
     "Why",
+    "Withheld",
     "WordSearch",
     "WordStatistics",
 ]
