@@ -72,7 +72,7 @@ def main() -> None:
             print(f"{memory.count():,} memories live")
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             start = time.perf_counter()
-            plan = memory.plan_garden(clusters=False)
+            plan = memory.plans.make(clusters=False)
             took = time.perf_counter() - start
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             assert plan is not None
@@ -95,12 +95,12 @@ def apply_and_undo(memory: Recollect, plan: int, steps: int) -> None:
 
     wanted = range(1, steps + 1)
     last = time.perf_counter()
-    memory.apply_plan(plan, retiring=True, steps=wanted, allow_loss=1.0, progress=progress)
+    memory.plans.apply(plan, retiring=True, steps=wanted, allow_loss=1.0, progress=progress)
     # The first covers reading the plan as well; what holds the lock is no more than the time between two of them.
     print(f"{steps:,} steps applied; the store was held at most {max(held[1:]):.0f} ms at a time (200 allowed)")
     held.clear()
     last = start = time.perf_counter()
-    done = memory.undo_plan(plan, progress=progress)
+    done = memory.plans.undo(plan, progress=progress)
     print(f"{done.undone:,} undone in {time.perf_counter() - start:.1f} s, held at most {max(held[1:]):.0f} ms")
 
 

@@ -324,7 +324,7 @@ def test_what_tending_takes_out_and_undoing_brings_back_is_seen_at_once(clock: F
         clock.move(days=2)
         memory.tend()
         assert refs(memory, ALL) == ["3"]
-        memory.undo_plan()
+        memory.plans.undo()
         assert refs(memory, ALL) == ["3", "2", "1"]
 
 
@@ -340,7 +340,7 @@ def test_others_in_the_place_of_others_are_seen_at_once(clock: FixedClock) -> No
         memory.tend()
         everything = " ".join(f"about {word}" for word in words)
         assert refs(memory, everything) == ["5", "3", "2"]
-        memory.undo_plan()
+        memory.plans.undo()
         memory.archive(2)
         memory.archive(3)
         assert refs(memory, everything) == ["5", "4", "1"]
@@ -355,7 +355,7 @@ def test_a_change_after_an_undone_one_is_seen_at_once(memory: Recollect, clock: 
     clock.move(days=2)
     assert memory.tend().penalised == 1
     assert refs(memory, ALL) == ["1"]
-    memory.undo_plan()
+    memory.plans.undo()
     memory.update(1, triggers=["cherry-pick"])
     assert refs(memory, ALL) == []
 

@@ -18,6 +18,7 @@ SYNCHRONOUS = {
         "home",
         "identity",
         "items",
+        "plans",
         "files",
         "narratives",
         "notes",
@@ -89,13 +90,9 @@ def test_the_life_of_a_memory_can_be_awaited(tmp_path: Path) -> None:
             confirmed = await memory.confirm(inbox.candidates[0].ref)
             assert confirmed.status is Status.CONFIRMED
             await memory.update(confirmed.ref, triggers=["open the vault"])
-            spoken, waiting, plans = await asyncio.gather(
-                memory.triggered("open the vault"), memory.conflicts(), memory.plans()
-            )
-            assert ([each.memory.ref for each in spoken], waiting, plans) == ([confirmed.ref], (), ())
+            spoken, waiting = await asyncio.gather(memory.triggered("open the vault"), memory.conflicts())
+            assert ([each.memory.ref for each in spoken], waiting) == ([confirmed.ref], ())
             assert (await memory.archive(confirmed.ref)).status is Status.ARCHIVED
-            with pytest.raises(NotFound):
-                await memory.undo_plan()
             assert await memory.verify_audit() == ()
 
     asyncio.run(live())

@@ -256,7 +256,7 @@ def test_opening_a_conflict_again_leaves_everything_as_it_was(
     assert space.dump() != before
     clock.move(hours=1)
     if undo == "undo the plan":
-        assert space.memory.undo_plan(plan, space=space.name).undone == 1
+        assert space.memory.plans.undo(plan, space=space.name).undone == 1
     else:
         refs = (space.one, space.two) if undo == "reopen" else (space.two, space.one)
         space.memory.reopen(*refs)
@@ -289,7 +289,7 @@ def test_a_conflict_may_be_settled_and_opened_again_and_again(space: Space) -> N
         with pytest.raises(NotFound):
             space.memory.reopen(space.one, space.two)
         assert space.dump() == before
-    assert [plan.states for plan in space.memory.plans(space=space.name)] == [{StepState.UNDONE: 1}] * 8
+    assert [plan.states for plan in space.memory.plans.list(space=space.name)] == [{StepState.UNDONE: 1}] * 8
 
 
 @only_disk
@@ -333,8 +333,8 @@ def test_both_that_are_kept_are_not_found_again_by_writing(space: Space, clock: 
 def test_what_was_settled_is_not_found_again_by_the_garden(space: Space, keep: Keep) -> None:
     """It was looked at by somebody."""
     space.memory.resolve(space.one, space.two, keep=keep)
-    plan = space.memory.plan_garden(space=space.name)
-    steps = space.memory.describe_plan(plan.id, space=space.name) if plan else ()
+    plan = space.memory.plans.make(space=space.name)
+    steps = space.memory.plans.describe(plan.id, space=space.name) if plan else ()
     assert [step for step in steps if step.sort in ("conflict", "supersede", "merge", "redundant")] == []
     assert space.open_pairs() == []
 
@@ -343,17 +343,17 @@ def test_the_garden_finds_what_was_never_looked_at(space: Space) -> None:
     """So that the test above can fail: the same two without a link are proposed as a conflict."""
     space.memory.unlink(space.two, space.one, kind="contradicts")
     assert space.open_pairs() == []
-    plan = space.memory.plan_garden(space=space.name)
+    plan = space.memory.plans.make(space=space.name)
     assert plan is not None
-    assert "conflict" in [step.sort for step in space.memory.describe_plan(plan.id, space=space.name)]
-    space.memory.apply_plan(plan.id, space=space.name)
+    assert "conflict" in [step.sort for step in space.memory.plans.describe(plan.id, space=space.name)]
+    space.memory.plans.apply(plan.id, space=space.name)
     assert space.open_pairs() == [(space.one, space.two)]
 
 
 def test_what_is_open_is_not_proposed_by_the_garden(space: Space) -> None:
     """It waits for somebody already."""
-    plan = space.memory.plan_garden(space=space.name)
-    steps = space.memory.describe_plan(plan.id, space=space.name) if plan else ()
+    plan = space.memory.plans.make(space=space.name)
+    steps = space.memory.plans.describe(plan.id, space=space.name) if plan else ()
     assert "conflict" not in [step.sort for step in steps]
 
 
@@ -385,7 +385,7 @@ def test_where_there_is_no_conflict_there_is_nothing_to_settle(space: Space, kee
         space.memory.reopen(space.one, space.two)
     assert space.dump() == before
     assert space.memory.audit(space=space.name, limit=None) == told
-    assert space.memory.plans(space=space.name) == ()
+    assert space.memory.plans.list(space=space.name) == ()
 
 
 def test_a_conflict_is_between_two_memories_of_one_space(space: Space) -> None:
@@ -409,7 +409,7 @@ def test_what_to_keep_is_one_of_four_words(space: Space, keep: Any) -> None:
     with pytest.raises(InvalidInput) as caught:
         space.memory.resolve(space.one, space.two, keep=keep)
     assert caught.value.field == "keep"
-    assert space.memory.plans() == ()
+    assert space.memory.plans.list() == ()
     assert space.open_pairs() == [(space.one, space.two)]
 
 

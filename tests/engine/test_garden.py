@@ -92,13 +92,13 @@ class Plot:
 
     def plan(self, **given: Any) -> list[Described]:
         """The steps of a new plan; none where all is in order."""
-        made = self.memory.plan_garden(space=self.space, **given)
-        return list(self.memory.describe_plan(made.id, space=self.space)) if made else []
+        made = self.memory.plans.make(space=self.space, **given)
+        return list(self.memory.plans.describe(made.id, space=self.space)) if made else []
 
     def tidy(self, **given: Any) -> None:
         """Make a plan and carry out all of it."""
         self.plan(**given)
-        self.memory.apply_plan(retiring=True, allow_loss=1.0, space=self.space)
+        self.memory.plans.apply(retiring=True, allow_loss=1.0, space=self.space)
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_planning_changes_nothing_but_the_plan(overgrown: Plot) -> None:
     [*steps] = overgrown.plan()
     assert dump(overgrown) == before
     assert [entry.action for entry in overgrown.memory.audit(limit=None)[told:]] == ["propose"]
-    [plan] = overgrown.memory.plans()
+    [plan] = overgrown.memory.plans.list()
     assert (plan.sort, plan.states, plan.live, plan.retires) == (
         "garden",
         {"proposed": len(steps)},
@@ -253,22 +253,22 @@ def test_planning_changes_nothing_but_the_plan(overgrown: Plot) -> None:
 
 def test_a_memory_in_order_needs_no_plan(plot: Plot) -> None:
     """Nor does an empty one."""
-    assert plot.memory.plan_garden() is None
+    assert plot.memory.plans.make() is None
     plot.remember(PLANT, "Marek works from Kraków")
-    assert plot.memory.plan_garden() is None
-    assert plot.memory.plans() == ()
+    assert plot.memory.plans.make() is None
+    assert plot.memory.plans.list() == ()
 
 
 def test_a_new_plan_takes_the_place_of_one_that_is_not_finished(overgrown: Plot) -> None:
     """What was proposed then cannot be applied any more; what was done stays done."""
     first = overgrown.plan()
-    overgrown.memory.apply_plan(steps=[only(first, "tags").number])
+    overgrown.memory.plans.apply(steps=[only(first, "tags").number])
     second = overgrown.plan()
     assert {step.sort for step in first} == {"tags"} | {step.sort for step in second}
-    new, old = overgrown.memory.plans()
+    new, old = overgrown.memory.plans.list()
     assert old.states == {"done": 1, "dropped": len(first) - 1}
-    assert overgrown.memory.apply_plan(old.id, retiring=True).done == 0
-    assert overgrown.memory.apply_plan().plan == new.id
+    assert overgrown.memory.plans.apply(old.id, retiring=True).done == 0
+    assert overgrown.memory.plans.apply().plan == new.id
 
 
 @pytest.mark.row("J25", "clusters")
@@ -278,7 +278,7 @@ def test_clusters_are_found_anew_unless_they_are_left_out(overgrown: Plot) -> No
     assert of_sort(overgrown.plan(clusters=False), "clusters") == []
     step = only(overgrown.plan(), "clusters")
     assert overgrown.memory.clusters() == ()
-    overgrown.memory.apply_plan(steps=[step.number])
+    overgrown.memory.plans.apply(steps=[step.number])
     assert len(overgrown.memory.clusters()) > 0
     assert overgrown.memory.clusters() == overgrown.memory.cluster()
     assert of_sort(overgrown.plan(), "clusters") == []
@@ -418,8 +418,8 @@ def test_what_only_the_one_that_goes_can_do_is_not_lost(plot: Plot) -> None:
     plot.remember(DUPLICATES[1])
     plot.memory.pin(plot.refs[DUPLICATES[1]])
     plot.plan()
-    if plot.memory.plans():
-        plot.memory.apply_plan(retiring=True)
+    if plot.memory.plans.list():
+        plot.memory.plans.apply(retiring=True)
     assert [each.memory.content for each in plot.memory.triggered("git push origin main")] != []
 
 
@@ -445,13 +445,13 @@ def test_what_somebody_settled_is_not_brought_up_again(plot: Plot) -> None:
 def test_without_a_yes_nothing_leaves_recall(overgrown: Plot) -> None:
     """The other steps are done; those that retire wait, and can be done later."""
     steps, live = overgrown.plan(), overgrown.live()
-    done = overgrown.memory.apply_plan()
+    done = overgrown.memory.plans.apply()
     retiring = [step for step in steps if step.retires]
     assert (done.done, done.waiting, done.outdated) == (len(steps) - len(retiring), len(retiring), 0)
     assert overgrown.live() == live
     assert overgrown.get("Flaky suites are retried once").tags == ("test",)
     assert len(overgrown.memory.conflicts()) == 1
-    later = overgrown.memory.apply_plan(retiring=True, allow_loss=1.0)
+    later = overgrown.memory.plans.apply(retiring=True, allow_loss=1.0)
     assert (later.plan, later.done, later.waiting) == (done.plan, len(retiring), 0)
     assert overgrown.live() == live - RETIRED
     assert_sound(overgrown)
@@ -463,8 +463,8 @@ def test_without_a_yes_nothing_leaves_recall(overgrown: Plot) -> None:
 def test_with_a_yes_all_of_it_is_done(overgrown: Plot) -> None:
     """What was told is what there is; nothing is deleted, and search still finds what has left recall."""
     overgrown.plan()
-    told = overgrown.memory.describe_plan()
-    done = overgrown.memory.apply_plan(retiring=True, allow_loss=1.0)
+    told = overgrown.memory.plans.describe()
+    done = overgrown.memory.plans.apply(retiring=True, allow_loss=1.0)
     assert (done.done, done.waiting, done.outdated) == (len(told), 0, 0)
     kept = overgrown.get(DUPLICATES[0])
     assert (kept.tags, kept.files, kept.strength, kept.importance) == (("deploy", "ops"), ("Makefile",), 2, 0.9)
@@ -473,7 +473,7 @@ def test_with_a_yes_all_of_it_is_done(overgrown: Plot) -> None:
     assert [overgrown.get(text).status for text in (FADED, REPORT)] == ["archived", "archived"]
     assert overgrown.get(MAKE).confidence == pytest.approx(1.0 - DOUBT)
     assert overgrown.get("Flaky suites are retried once").tags == ("test",)
-    assert {step.state for step in overgrown.memory.describe_plan()} == {"done"}
+    assert {step.state for step in overgrown.memory.plans.describe()} == {"done"}
     assert OLD_PORT in {hit.memory.content for hit in overgrown.memory.search("port 8080")}
     weights = {
         (link.memory, link.target): link.weight
@@ -491,8 +491,8 @@ def test_the_settings_can_say_that_nobody_need_agree(overgrown: Plot) -> None:
     with opened(
         overgrown.root, overgrown.clock, settings={"garden.confirm": False, "garden.loss_limit": 0.5}
     ) as memory:
-        assert memory.plan_garden() is not None
-        assert memory.apply_plan().waiting == 0
+        assert memory.plans.make() is not None
+        assert memory.plans.apply().waiting == 0
     assert overgrown.live().isdisjoint(RETIRED)
 
 
@@ -500,9 +500,9 @@ def test_only_the_steps_that_are_named(overgrown: Plot) -> None:
     """The others are there to be done later."""
     steps = overgrown.plan()
     named = [only(steps, "tags").number, only(steps, "check").number]
-    done = overgrown.memory.apply_plan(steps=named)
+    done = overgrown.memory.plans.apply(steps=named)
     assert (done.done, done.waiting) == (2, 0)
-    assert {step.number for step in overgrown.memory.describe_plan() if step.state == "done"} == set(named)
+    assert {step.number for step in overgrown.memory.plans.describe() if step.state == "done"} == set(named)
 
 
 @pytest.mark.row("J25", "undo")
@@ -514,15 +514,15 @@ def test_undoing_a_plan_brings_everything_back(overgrown: Plot, at_once: bool) -
     overgrown.remember("The office moved to the fourth floor")
     steps, before = overgrown.plan(), dump(overgrown)
     if not at_once:
-        overgrown.memory.apply_plan()
+        overgrown.memory.plans.apply()
     overgrown.clock.move(hours=1)
-    overgrown.memory.apply_plan(retiring=True, allow_loss=1.0)
+    overgrown.memory.plans.apply(retiring=True, allow_loss=1.0)
     assert dump(overgrown) != before
     overgrown.clock.move(days=1)
-    undone = overgrown.memory.undo_plan()
+    undone = overgrown.memory.plans.undo()
     assert (undone.undone, undone.kept) == (len(steps), 0)
     assert dump(overgrown) == before
-    assert {step.state for step in overgrown.memory.describe_plan()} == {"undone"}
+    assert {step.state for step in overgrown.memory.plans.describe()} == {"undone"}
     assert_sound(overgrown)
     assert {step.sort for step in overgrown.plan()} == {step.sort for step in steps}
 
@@ -530,9 +530,9 @@ def test_undoing_a_plan_brings_everything_back(overgrown: Plot, at_once: bool) -
 def test_what_somebody_changed_since_is_not_undone(overgrown: Plot) -> None:
     """Their change stays, and how many stay is told; all else comes back."""
     steps = overgrown.plan()
-    overgrown.memory.apply_plan(retiring=True, allow_loss=1.0)
+    overgrown.memory.plans.apply(retiring=True, allow_loss=1.0)
     overgrown.memory.update(overgrown.refs[MAKE], tags=["mine"])
-    undone = overgrown.memory.undo_plan()
+    undone = overgrown.memory.plans.undo()
     assert (undone.undone, undone.kept) == (len(steps) - 1, 1)
     assert overgrown.get(MAKE).tags == ("mine",)
     assert overgrown.live() >= RETIRED
@@ -541,10 +541,10 @@ def test_what_somebody_changed_since_is_not_undone(overgrown: Plot) -> None:
 def test_what_was_stored_again_since_is_not_there_twice(overgrown: Plot) -> None:
     """A memory whose words have a new place cannot come back to its old one; all the others do."""
     steps = overgrown.plan()
-    overgrown.memory.apply_plan(retiring=True, allow_loss=1.0)
+    overgrown.memory.plans.apply(retiring=True, allow_loss=1.0)
     again = overgrown.memory.remember(OLD_PORT)
     assert again.ref != overgrown.refs[OLD_PORT]
-    undone = overgrown.memory.undo_plan()
+    undone = overgrown.memory.plans.undo()
     assert (undone.undone, undone.kept) == (len(steps) - 1, 1)
     assert overgrown.get(OLD_PORT).status is Status.SUPERSEDED
     assert overgrown.live() >= RETIRED
@@ -554,11 +554,11 @@ def test_what_was_stored_again_since_is_not_there_twice(overgrown: Plot) -> None
 def test_how_memories_were_used_meanwhile_is_kept_when_a_plan_is_undone(overgrown: Plot) -> None:
     """Recalling is no change that would keep a step from being undone."""
     overgrown.plan()
-    overgrown.memory.apply_plan(retiring=True, allow_loss=1.0)
+    overgrown.memory.plans.apply(retiring=True, allow_loss=1.0)
     uses = overgrown.get(DUPLICATES[0]).access_count
     assert overgrown.memory.recall(DUPLICATES[0], gate=False, limit=1)
     overgrown.memory._parts.habits.write()
-    assert overgrown.memory.undo_plan().kept == 0
+    assert overgrown.memory.plans.undo().kept == 0
     assert overgrown.get(DUPLICATES[0]).access_count == uses + 1
 
 
@@ -573,7 +573,7 @@ def test_once_tidied_there_is_nothing_more_to_do(plot: Plot) -> None:
     again = plot.plan()
     assert {step.sort for step in again} <= {"clusters"}
     if again:
-        plot.memory.apply_plan()
+        plot.memory.plans.apply()
     assert plot.plan() == []
 
 
@@ -599,8 +599,8 @@ def test_many_that_say_the_same_come_down_to_one(plot: Plot) -> None:
     for number, text in enumerate(many):
         plot.remember(text, tags=[f"tag{number}"])
     rounds = 0
-    while plot.memory.plan_garden(clusters=False) is not None:
-        plot.memory.apply_plan(retiring=True, allow_loss=1.0)
+    while plot.memory.plans.make(clusters=False) is not None:
+        plot.memory.plans.apply(retiring=True, allow_loss=1.0)
         rounds += 1
     assert rounds <= 4
     [left] = plot.memory.list()
@@ -617,7 +617,7 @@ def test_the_steps_of_a_plan_do_not_outdate_each_other(plot: Plot) -> None:
     with opened(plot.root, plot.clock, origin=Origin.IMPORTED) as memory:
         memory.remember("The API listens on port 7070")
     plot.plan()
-    assert plot.memory.apply_plan(retiring=True).outdated == 0
+    assert plot.memory.plans.apply(retiring=True).outdated == 0
 
 
 # --- Refusing ---------------------------------------------------------------------------------------------------------
@@ -627,32 +627,32 @@ def test_the_steps_of_a_plan_do_not_outdate_each_other(plot: Plot) -> None:
 def test_what_was_refused_is_not_proposed_again(overgrown: Plot) -> None:
     """Neither a step nor a whole plan; the rest can be carried out."""
     steps = overgrown.plan()
-    assert overgrown.memory.refuse_plan(steps=[only(steps, "merge").number, only(steps, "weak").number]) == 2
+    assert overgrown.memory.plans.refuse(steps=[only(steps, "merge").number, only(steps, "weak").number]) == 2
     assert {step.sort for step in overgrown.plan()} == {step.sort for step in steps} - {"merge", "weak"}
-    assert overgrown.memory.refuse_plan() == len(steps) - 2
+    assert overgrown.memory.plans.refuse() == len(steps) - 2
     assert overgrown.plan() == []
     assert overgrown.live() >= RETIRED
     with pytest.raises(NotFound):
-        overgrown.memory.apply_plan()
+        overgrown.memory.plans.apply()
 
 
 def test_refusing_twice_refuses_once(overgrown: Plot) -> None:
     """A step that was done cannot be refused any more."""
     [*steps] = overgrown.plan()
     number = only(steps, "tags").number
-    overgrown.memory.apply_plan(steps=[number])
-    assert overgrown.memory.refuse_plan(steps=[number]) == 0
-    assert overgrown.memory.refuse_plan(steps=[number + 1]) == 1
-    assert overgrown.memory.refuse_plan(steps=[number + 1]) == 0
+    overgrown.memory.plans.apply(steps=[number])
+    assert overgrown.memory.plans.refuse(steps=[number]) == 0
+    assert overgrown.memory.plans.refuse(steps=[number + 1]) == 1
+    assert overgrown.memory.plans.refuse(steps=[number + 1]) == 0
     with pytest.raises(NotFound):
-        overgrown.memory.refuse_plan(steps=[len(steps) + 1])
+        overgrown.memory.plans.refuse(steps=[len(steps) + 1])
 
 
 def test_refusing_clusters_does_not_refuse_those_of_other_memories(overgrown: Plot) -> None:
     """What was refused was these clusters, not all that will ever be found."""
     overgrown.remember(*(f"Invoice batch {number} is sent by the nightly billing run" for number in range(1, 7)))
     refused = only(overgrown.plan(), "clusters")
-    overgrown.memory.refuse_plan(steps=[refused.number])
+    overgrown.memory.plans.refuse(steps=[refused.number])
     assert of_sort(overgrown.plan(), "clusters") == []
     overgrown.remember(*(f"Refund case {number} waits for somebody of the finance team" for number in range(1, 7)))
     found = of_sort(overgrown.plan(), "clusters")
@@ -675,11 +675,11 @@ def test_a_step_about_what_has_changed_is_not_done(overgrown: Plot, meanwhile: C
     steps = overgrown.plan()
     meanwhile(overgrown, overgrown.refs[DUPLICATES[1]])
     changed = overgrown.get(DUPLICATES[1])
-    done = overgrown.memory.apply_plan(retiring=True, allow_loss=1.0)
+    done = overgrown.memory.plans.apply(retiring=True, allow_loss=1.0)
     assert (done.done, done.outdated, done.waiting) == (len(steps) - 1, 1, 0)
     assert overgrown.get(DUPLICATES[1]) == changed
     assert overgrown.get(DUPLICATES[0]).version == 1
-    assert only(overgrown.memory.describe_plan(), "merge").state == "outdated"
+    assert only(overgrown.memory.plans.describe(), "merge").state == "outdated"
     assert_sound(overgrown)
 
 
@@ -693,9 +693,9 @@ def test_a_change_by_somebody_else_while_a_plan_is_carried_out(overgrown: Plot) 
             if done == 1:
                 another.update(overgrown.refs[REPORT], "Reports are written by src/app.py", files=["src/app.py"])
 
-        carried = overgrown.memory.apply_plan(retiring=True, allow_loss=1.0, progress=edit_once)
+        carried = overgrown.memory.plans.apply(retiring=True, allow_loss=1.0, progress=edit_once)
     assert (carried.done, carried.outdated) == (len(steps) - 1, 1)
-    assert overgrown.memory.describe_plan()[last.number - 1].state == "outdated"
+    assert overgrown.memory.plans.describe()[last.number - 1].state == "outdated"
     assert (overgrown.get(REPORT).status, overgrown.get(REPORT).files) == (Status.CONFIRMED, ("src/app.py",))
 
 
@@ -704,7 +704,7 @@ def test_members_that_left_since_are_in_no_cluster(overgrown: Plot) -> None:
     overgrown.plan()
     for text in (*CLOSE, *DUPLICATES):
         overgrown.memory.forget(overgrown.refs[text])
-    overgrown.memory.apply_plan()
+    overgrown.memory.plans.apply()
     assert_sound(overgrown)
     members = {one.content for each in overgrown.memory.clusters() for one in overgrown.memory.members(each.id)}
     assert members.isdisjoint({*CLOSE, *DUPLICATES})
@@ -719,13 +719,13 @@ def test_a_plan_that_would_retire_too_much_is_stopped(overgrown: Plot) -> None:
     overgrown.plan()
     before = dump(overgrown)
     with pytest.raises(TooMuchLost) as stopped:
-        overgrown.memory.apply_plan(retiring=True)
+        overgrown.memory.plans.apply(retiring=True)
     assert (stopped.value.retires, stopped.value.live) == (len(RETIRED), PLANTED)
     with pytest.raises(TooMuchLost):
-        overgrown.memory.apply_plan(retiring=True, allow_loss=(len(RETIRED) - 1) / PLANTED)
+        overgrown.memory.plans.apply(retiring=True, allow_loss=(len(RETIRED) - 1) / PLANTED)
     assert dump(overgrown) == before
-    assert overgrown.memory.plans()[0].states.keys() == {StepState.PROPOSED}
-    assert overgrown.memory.apply_plan(retiring=True, allow_loss=(len(RETIRED) + 0.1) / PLANTED).waiting == 0
+    assert overgrown.memory.plans.list()[0].states.keys() == {StepState.PROPOSED}
+    assert overgrown.memory.plans.apply(retiring=True, allow_loss=(len(RETIRED) + 0.1) / PLANTED).waiting == 0
     assert overgrown.live().isdisjoint(RETIRED)
 
 
@@ -733,32 +733,32 @@ def test_a_plan_that_would_retire_too_much_is_stopped(overgrown: Plot) -> None:
 def test_the_limit_holds_where_nobody_is_asked(overgrown: Plot) -> None:
     """The more so."""
     with opened(overgrown.root, overgrown.clock, settings={"garden.confirm": False}) as memory:
-        memory.plan_garden()
+        memory.plans.make()
         with pytest.raises(TooMuchLost):
-            memory.apply_plan()
+            memory.plans.apply()
     assert overgrown.live() >= RETIRED
 
 
 def test_steps_that_retire_nothing_know_no_limit(overgrown: Plot) -> None:
     """And once enough was refused, the rest can be done."""
     steps = overgrown.plan()
-    assert overgrown.memory.apply_plan(retiring=False).done == len([step for step in steps if not step.retires])
-    overgrown.memory.refuse_plan(steps=[only(steps, "merge").number, only(steps, "weak").number])
-    assert overgrown.memory.apply_plan(retiring=True).done == 3
+    assert overgrown.memory.plans.apply(retiring=False).done == len([step for step in steps if not step.retires])
+    overgrown.memory.plans.refuse(steps=[only(steps, "merge").number, only(steps, "weak").number])
+    assert overgrown.memory.plans.apply(retiring=True).done == 3
 
 
 def test_a_few_may_always_be_retired(plot: Plot) -> None:
     """In a small memory a tenth is less than one."""
     plot.remember(*DUPLICATES, *REWORDED)
     plot.plan()
-    assert plot.memory.apply_plan(retiring=True).waiting == 0
+    assert plot.memory.plans.apply(retiring=True).waiting == 0
     assert plot.live() == {DUPLICATES[0], REWORDED[0]}
 
 
 def test_the_limit_is_for_what_is_to_be_done(overgrown: Plot) -> None:
     """One step that retires one memory of eighteen is within it."""
     steps = overgrown.plan()
-    assert overgrown.memory.apply_plan(retiring=True, steps=[only(steps, "weak").number]).done == 1
+    assert overgrown.memory.plans.apply(retiring=True, steps=[only(steps, "weak").number]).done == 1
 
 
 # --- Interrupted ------------------------------------------------------------------------------------------------------
@@ -803,15 +803,15 @@ def test_interrupted_it_goes_on_where_it_was(overgrown: Plot, after: int) -> Non
             raise Stopped
 
     with pytest.raises(Stopped):
-        overgrown.memory.apply_plan(retiring=True, allow_loss=1.0, progress=stop)
+        overgrown.memory.plans.apply(retiring=True, allow_loss=1.0, progress=stop)
     assert_sound(overgrown)
-    states = overgrown.memory.plans()[0].states
+    states = overgrown.memory.plans.list()[0].states
     assert states["done"] >= after
     assert sum(states.values()) == len(steps)
-    rest = overgrown.memory.apply_plan(retiring=True, allow_loss=1.0)
+    rest = overgrown.memory.plans.apply(retiring=True, allow_loss=1.0)
     assert (rest.done, rest.outdated) == (len(steps) - states["done"], 0)
     assert overgrown.live().isdisjoint(RETIRED)
-    assert overgrown.memory.undo_plan().undone == len(steps)
+    assert overgrown.memory.plans.undo().undone == len(steps)
     assert_sound(overgrown)
 
 
@@ -826,18 +826,18 @@ def test_a_store_that_fails_midway_is_sound_and_can_be_gone_on_with(tmp_path: Pa
         before = dump(plot)
         watched.fails_at = at
         with pytest.raises(StoreError):
-            plot.memory.apply_plan(retiring=True, allow_loss=1.0)
+            plot.memory.plans.apply(retiring=True, allow_loss=1.0)
         assert_sound(plot)
         watched.fails_at = None
-        plot.memory.apply_plan(retiring=True, allow_loss=1.0)
-        untroubled.memory.apply_plan(retiring=True, allow_loss=1.0)
+        plot.memory.plans.apply(retiring=True, allow_loss=1.0)
+        untroubled.memory.plans.apply(retiring=True, allow_loss=1.0)
         assert statuses(plot) == statuses(untroubled)
         watched.fails_at = len(watched.sizes) + at
         with pytest.raises(StoreError):
-            plot.memory.undo_plan()
+            plot.memory.plans.undo()
         assert_sound(plot)
         watched.fails_at = None
-        plot.memory.undo_plan()
+        plot.memory.plans.undo()
         assert dump(plot) == before
 
 
@@ -849,9 +849,9 @@ def test_planning_that_is_interrupted_leaves_no_plan(overgrown: Plot) -> None:
         raise Stopped
 
     with pytest.raises(Stopped):
-        overgrown.memory.plan_garden(progress=stop)
-    assert (dump(overgrown), overgrown.memory.plans()) == (before, ())
-    assert overgrown.memory.plan_garden() is not None
+        overgrown.memory.plans.make(progress=stop)
+    assert (dump(overgrown), overgrown.memory.plans.list()) == (before, ())
+    assert overgrown.memory.plans.make() is not None
 
 
 @pytest.mark.row("X4", "plan")
@@ -864,7 +864,7 @@ def test_others_never_wait_long_for_the_store() -> None:
         steps = of_sort(plot.plan(clusters=False), "tags")
         assert len(steps) == 90
         told: list[tuple[int, int]] = []
-        done = plot.memory.apply_plan(
+        done = plot.memory.plans.apply(
             steps=[step.number for step in steps], progress=lambda done, total: told.append((done, total))
         )
         assert (done.done, sum(watched.sizes)) == (90, 90)
@@ -887,10 +887,10 @@ def test_the_global_memory_is_tended_by_itself(plot: Plot) -> None:
     assert {step.sort for step in steps} >= {"merge", "redundant", "supersede", "conflict", "relate", "weak", "tags"}
     assert {step.sort for step in steps}.isdisjoint({"check", "gone"})
     assert only(steps, "merge").before[0] == f"[id:g1] {DUPLICATES[0]}"
-    assert plot.memory.plans() == ()
-    shared.memory.apply_plan(retiring=True, allow_loss=1.0, space="global")
+    assert plot.memory.plans.list() == ()
+    shared.memory.plans.apply(retiring=True, allow_loss=1.0, space="global")
     assert shared.live().isdisjoint(RETIRED - {REPORT})
-    shared.memory.undo_plan(space="global")
+    shared.memory.plans.undo(space="global")
     assert (dump(shared), dump(plot)) == (before, project)
     assert_sound(shared)
 
@@ -910,8 +910,8 @@ def test_a_model_that_fails_is_no_reason_not_to_tend_the_rest(overgrown: Plot) -
     embedder = HashEmbedder()
     embedder.trouble = "is not there"
     with opened(overgrown.root, overgrown.clock, embedder=embedder) as memory:
-        assert memory.plan_garden() is not None
-        assert {"weak", "check", "gone", "tags"} <= {step.sort for step in memory.describe_plan()}
+        assert memory.plans.make() is not None
+        assert {"weak", "check", "gone", "tags"} <= {step.sort for step in memory.plans.describe()}
 
 
 @pytest.mark.parametrize("format", ["sqlite", "json"])
@@ -922,32 +922,32 @@ def test_a_plan_outlives_the_process(tmp_path: Path, format: str) -> None:
         overgrow(first)
         steps, before, refs, clock = first.plan(), dump(first), first.refs, first.clock
     with bare(url, clock) as second:
-        assert list(second.memory.describe_plan()) == steps
-        assert second.memory.apply_plan(retiring=True, allow_loss=1.0).done == len(steps)
+        assert list(second.memory.plans.describe()) == steps
+        assert second.memory.plans.apply(retiring=True, allow_loss=1.0).done == len(steps)
     with bare(url, clock) as third:
         third.refs = refs
         assert third.get(OLD_PORT).status is Status.SUPERSEDED
-        third.memory.undo_plan()
+        third.memory.plans.undo()
         assert dump(third) == before
 
 
-@pytest.mark.parametrize("call", ["apply_plan", "refuse_plan", "undo_plan", "describe_plan"])
+@pytest.mark.parametrize("call", ["apply", "refuse", "undo", "describe"])
 def test_there_must_be_a_plan(overgrown: Plot, call: str) -> None:
     """Of this number, or one at all that it can be done to."""
     with pytest.raises(NotFound):
-        getattr(overgrown.memory, call)()
+        getattr(overgrown.memory.plans, call)()
     overgrown.plan()
     for number in (0, -1, 99):
         with pytest.raises(NotFound):
-            getattr(overgrown.memory, call)(number)
+            getattr(overgrown.memory.plans, call)(number)
 
 
 @pytest.mark.row("X4", "verified")
 def test_what_a_plan_did_is_looked_at_afterwards(overgrown: Plot) -> None:
     """Nothing is amiss when all went as planned; a memory that leaves meanwhile is told."""
     overgrown.plan()
-    assert overgrown.memory.apply_plan(retiring=True, allow_loss=1.0).faults == ()
-    overgrown.memory.undo_plan()
+    assert overgrown.memory.plans.apply(retiring=True, allow_loss=1.0).faults == ()
+    overgrown.memory.plans.undo()
     overgrown.plan()
     bystander = overgrown.memory.remember("A memory that no plan is about and that somebody else forgets").ref
 
@@ -955,5 +955,5 @@ def test_what_a_plan_did_is_looked_at_afterwards(overgrown: Plot) -> None:
         if overgrown.memory.get(bystander).active:
             overgrown.memory.forget(bystander)
 
-    carried = overgrown.memory.apply_plan(retiring=True, allow_loss=1.0, progress=meanwhile)
+    carried = overgrown.memory.plans.apply(retiring=True, allow_loss=1.0, progress=meanwhile)
     assert [fault.partition(" memories")[2] for fault in carried.faults if "left recall" in fault] != []

@@ -100,7 +100,7 @@ def fill(memory: Recollect) -> None:
     memory.learn(f"Never deploy {canary(37)} to the ledger.", session=canary(38), agent=canary(39))
     lesson = f"{canary(40)} was found: {' '.join(WORDS)}"
     memory.promote_findings([Finding(content=lesson, importance=0.9, resolves=True)], session=canary(38))
-    memory.plan_garden()
+    memory.plans.make()
     memory.tasks.create(
         f"{canary(41)} to do: {' '.join(WORDS)}", name="t1", milestone=canary(42), criteria=[canary(43)]
     )
@@ -179,11 +179,6 @@ READS: dict[str, list[Read]] = {
         lambda m, q, r: m.count({}),
         lambda m, q, r: m.count({"content": q.replace("\x00", "").replace("\ud800", "")}),
     ],
-    "describe_plan": [
-        lambda m, q, r: m.describe_plan(),
-        lambda m, q, r: m.describe_plan(1),
-        lambda m, q, r: m.describe_plan(1, space="global"),
-    ],
     "doctor": [lambda m, q, r: m.doctor()],
     "export_lines": [lambda m, q, r: list(m.export_lines()), lambda m, q, r: list(m.export_lines(space="global"))],
     "gaps": [lambda m, q, r: m.gaps(), lambda m, q, r: m.gaps(answered=True)],
@@ -215,7 +210,13 @@ READS: dict[str, list[Read]] = {
         lambda m, q, r: m.narratives.memories("N-001"),
     ],
     "notes": [lambda m, q, r: m.notes],
-    "plans": [lambda m, q, r: m.plans(limit=1_000), lambda m, q, r: m.plans(space="global")],
+    "plans": [
+        lambda m, q, r: m.plans.list(limit=1_000),
+        lambda m, q, r: m.plans.list(space="global"),
+        lambda m, q, r: m.plans.describe(),
+        lambda m, q, r: m.plans.describe(1),
+        lambda m, q, r: m.plans.describe(1, space="global"),
+    ],
     "recall": [
         lambda m, q, r: m.recall(q, limit=1_000),
         lambda m, q, r: m.recall(q, limit=1_000, session="s1", task="t1"),
@@ -303,10 +304,10 @@ WRITES: dict[str, list[Callable[[Recollect, Any], object]]] = {
     "update": [lambda m, r: m.update(r, "overwritten")],
 }
 WITHOUT_A_REFERENCE = {
-    *("apply_plan", "backup", "close", "cluster", "define_alias", "embed_pending", "export_file", "file_passages"),
-    *("generate_aliases", "import_lines", "learn", "note_gap", "plan_garden", "promote_findings", "refuse_plan"),
+    *("backup", "close", "cluster", "define_alias", "embed_pending", "export_file", "file_passages"),
+    *("generate_aliases", "import_lines", "learn", "note_gap", "promote_findings"),
     *("remember", "remember_many", "remove_alias", "remove_season", "restore_backup", "salvage", "season", "tend"),
-    *("turn_off", "turn_on", "undo_plan", "unfile"),
+    *("turn_off", "turn_on", "unfile"),
 }
 """Calls that take no reference and give nothing back but what they were given; what they leave behind is looked at
 below. A plan is known by its number in its own space."""
@@ -394,7 +395,7 @@ def worked(memory: Recollect) -> tuple[object, ...]:
 def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) -> None:
     """Writing the same words, forgetting, importing, restoring, repairing, switching off: none of it is felt there."""
     before = list(two.hides.export_lines()), two.hides.audit(limit=None)
-    waiting = two.hides.plans(), two.hides.conflicts(), two.hides.triggered("deploy")
+    waiting = two.hides.plans.list(), two.hides.conflicts(), two.hides.triggered("deploy")
     work = worked(two.hides)
     lines = [line.encode() for line in two.asks.export_lines()]
     for memory in two.hides.list({}, limit=1_000):
@@ -412,8 +413,8 @@ def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) ->
     two.asks.learn("Never deploy to the ledger.", session=canary(38))
     two.asks.promote_findings([Finding(content="own " * 10, importance=0.9, resolves=True)], session=canary(38))
     two.asks.tend()
-    two.asks.plan_garden()
-    for decide in (two.asks.apply_plan, two.asks.refuse_plan, two.asks.undo_plan):
+    two.asks.plans.make()
+    for decide in (two.asks.plans.apply, two.asks.plans.refuse, two.asks.plans.undo):
         for number in (None, *range(1, 4)):
             with suppress(RecollectError):
                 decide(number)
@@ -435,7 +436,7 @@ def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) ->
     two.asks.turn_off()
     assert two.hides.status().on
     assert worked(two.hides) == work
-    assert (two.hides.plans(), two.hides.conflicts(), two.hides.triggered("deploy")) == waiting
+    assert (two.hides.plans.list(), two.hides.conflicts(), two.hides.triggered("deploy")) == waiting
     assert (list(two.hides.export_lines()), two.hides.audit(limit=None)) == before
 
 
@@ -455,7 +456,7 @@ def test_the_canary_would_have_been_seen(two: Two) -> None:
     seen = {name for name, reads in READS.items() for read in reads if CANARY in told(read, two.hides)}
     assert seen >= {"export_lines", "get", "history", "links", "list", "recall", "search", "tags"}
     assert seen >= {"aliases", "graph", "search_passages", "seasons", "similar", "why_not"}
-    assert seen >= {"conflicts", "describe_plan", "review", "triggered"}
+    assert seen >= {"conflicts", "plans", "review", "triggered"}
     assert seen >= {"gaps", "items", "narratives", "session", "sessions", "tasks"}
     assert {number for number in range(1, 31) if canary(number) in "".join(two.hides.export_lines())} >= {1, 30}
 

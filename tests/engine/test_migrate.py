@@ -182,7 +182,7 @@ def test_what_was_migrated_outlives_its_file(memory: Recollect, root: Path) -> N
     path = written(root / "MEMORY.md", RULES)
     migrated(memory, path, root=root)
     path.unlink()
-    assert memory.plan_garden() is None
+    assert memory.plans.make() is None
     assert len(contents(memory)) == 3
 
 
@@ -402,7 +402,7 @@ def test_taking_back_can_be_undone(memory: Recollect, root: Path, rules: Path) -
     done = migrated(memory, rules, root=root)
     before = state(memory)
     unmigrate(memory._parts, done.migration, space="project")
-    memory.undo_plan()
+    memory.plans.undo()
     assert state(memory) == before
     assert migrated(memory, rules, root=root).added == 0
 

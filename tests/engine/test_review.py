@@ -79,13 +79,13 @@ def test_plans_wait_to_be_agreed_to(memory: Recollect, clock: FixedClock) -> Non
     """Until they are carried out or refused; those that were done wait for nobody."""
     memory.remember_many([CACHE, QUEUE])
     clock.move(days=400)
-    plan = memory.plan_garden(clusters=False)
+    plan = memory.plans.make(clusters=False)
     assert plan is not None
     assert [each.id for each in memory.review().plans] == [plan.id]
-    memory.apply_plan(plan.id, retiring=True, steps=[1])
+    memory.plans.apply(plan.id, retiring=True, steps=[1])
     [waiting] = memory.review().plans
     assert waiting.states == {StepState.DONE: 1, StepState.PROPOSED: 1}
-    memory.refuse_plan(plan.id)
+    memory.plans.refuse(plan.id)
     assert memory.review().plans == ()
 
 

@@ -294,7 +294,7 @@ def test_undoing_brings_everything_back_to_the_letter(opened: Opener, clock: Fix
     second = memory.tend()
     assert (second.expired, second.evicted) == (3, 0)
     for done, as_it_was in ((second, between), (first, before)):
-        carried = memory.undo_plan(done.plan)
+        carried = memory.plans.undo(done.plan)
         assert (carried.undone, carried.kept) == (done.expired + done.evicted + done.confirmed + done.penalised, 0)
         assert all_of(memory) == as_it_was
     assert sound(memory)
@@ -308,7 +308,7 @@ def test_what_somebody_changed_since_is_not_undone(opened: Opener, clock: FixedC
         clock.move(days=days)
         memory.tend()
     memory.tag(1, "kept")
-    carried = memory.undo_plan()
+    carried = memory.plans.undo()
     assert (carried.undone, carried.kept) == (1, 1)
     assert (live(memory), archived(memory)) == ([2], [1])
 
@@ -351,7 +351,7 @@ def test_above_the_limit_the_least_important_leave_down_to_the_lower_mark(opened
     assert (done.evicted, archived(memory), len(live(memory))) == (4, [1, 2, 3, 4], 27)
     assert memory.tend() == Tended()
     assert done.plan is not None
-    assert [each.why for each in memory.describe_plan(done.plan)] == [
+    assert [each.why for each in memory.plans.describe(done.plan)] == [
         "more than 30 memories, and it is among the least important"
     ] * 4
 
@@ -605,7 +605,7 @@ def test_a_penalty_that_was_undone_is_not_given_again(memory: Recollect, clock: 
     candidates(memory, NOTES[:1])
     before = all_of(memory)
     clock.move(days=2)
-    memory.undo_plan(memory.tend().plan)
+    memory.plans.undo(memory.tend().plan)
     assert all_of(memory) == before
     clock.move(days=2)
     assert memory.tend() == Tended()
@@ -716,7 +716,7 @@ def test_tending_writes_nothing_where_there_is_nothing_to_do(memory: Recollect, 
     clock.move(days=5)
     before = head(memory)
     assert memory.tend() == Tended()
-    assert (head(memory), memory.plans()) == (before, ())
+    assert (head(memory), memory.plans.list()) == (before, ())
 
 
 def test_each_space_is_tended_for_itself(opened: Opener, clock: FixedClock) -> None:
@@ -728,7 +728,7 @@ def test_each_space_is_tended_for_itself(opened: Opener, clock: FixedClock) -> N
     assert memory.tend() == Tended()
     assert memory.tend(space="global").evicted == 2
     assert (memory.count(), memory.count(space="global")) == (5, 9)
-    assert [each.sort for each in memory.plans(space="global")] == ["tending"]
+    assert [each.sort for each in memory.plans.list(space="global")] == ["tending"]
 
 
 def test_a_plan_of_tending_can_be_read(opened: Opener, clock: FixedClock) -> None:
@@ -739,9 +739,9 @@ def test_a_plan_of_tending_can_be_read(opened: Opener, clock: FixedClock) -> Non
     memory.tend()
     clock.move(days=1)
     done = memory.tend()
-    [plan] = memory.plans()
+    [plan] = memory.plans.list()
     assert (plan.id, plan.sort, plan.states, plan.retires) == (done.plan, "tending", {StepState.DONE: 1}, 0)
-    [step] = memory.describe_plan(done.plan)
+    [step] = memory.plans.describe(done.plan)
     assert (step.sort, step.state, step.retires) == ("expire", "done", True)
     assert step.why == "past the TTL of its kind for a day or longer"
     assert NOTES[0] in "".join(step.before)
@@ -765,8 +765,8 @@ def test_a_half_life_that_is_set_counts_in_the_garden(opened: Opener, clock: Fix
         if not memory.count():
             memory.remember(NOTES[0])
         clock.now = START + timedelta(days=100)
-        plan = memory.plan_garden(clusters=False)
-        assert [step.sort for step in memory.describe_plan(plan.id)] == proposed if plan else proposed == []
+        plan = memory.plans.make(clusters=False)
+        assert [step.sort for step in memory.plans.describe(plan.id)] == proposed if plan else proposed == []
         memory.close()
         clock.now = START
 
@@ -815,7 +815,7 @@ def test_a_memory_is_tended_when_it_is_opened_and_written_to(
         memory.remember(NOTES[40], importance=0.9)
         assert wait_for(lambda: memory.count() == 9)
         assert archived(memory) == [1, 2, 3]
-        assert memory.undo_plan().undone == 3
+        assert memory.plans.undo().undone == 3
 
 
 @pytest.mark.row("P19", "on-load")
@@ -901,5 +901,5 @@ def test_two_who_tend_at_once_do_it_once(tmp_path: Path, clock: FixedClock) -> N
         memory = both[0]
         assert len(live(memory)) == 27
         assert {each.version for each in memory.list({"status": "archived"})} == {2}
-        assert sum(plan.states.get(StepState.DONE, 0) for plan in memory.plans()) == 23
+        assert sum(plan.states.get(StepState.DONE, 0) for plan in memory.plans.list()) == 23
         assert sound(memory)

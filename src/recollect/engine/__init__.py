@@ -32,18 +32,15 @@ from ..model import (
     Memory,
     Origin,
     Passage,
-    Plan,
     Procedure,
     Recall,
     Scope,
     Source,
     Status,
-    StepState,
     Tag,
     Version,
 )
 from ..policy.admit import clean_tags
-from ..policy.described import Described
 from ..policy.query import parse_limit, parse_order, parse_where
 from ..store import Store, set_aside
 from . import (
@@ -52,11 +49,9 @@ from . import (
     conflicts,
     definitions,
     gaps,
-    garden,
     graph,
     maintain,
     passages,
-    plans,
     promotion,
     recall,
     review,
@@ -78,7 +73,6 @@ from .meaning import BATCH, Background, Coverage, Meaning
 from .narratives import Narratives
 from .parts import Clock, Parts, Ref, SpaceName
 from .places import Places
-from .plans import Carried
 from .project import Project
 from .promotion import Promoted
 from .recall import FOUND_BY_SEARCH, Wish
@@ -89,6 +83,7 @@ from .sources import Items
 from .switch import Switch
 from .tasks import Tasks
 from .tending import Tended
+from .tidying import Plans
 from .transcripts import Transcripts
 from .transfer import Imported, Progress
 from .watch import Watch
@@ -584,7 +579,7 @@ class Recollect:
         return conflicts.conflicts(self._space(space))
 
     def resolve(self, ref: Ref, other: Ref, *, keep: Literal["first", "second", "both", "neither"]) -> int:
-        """Settle a conflict between two memories. Returns the number of the plan that `undo_plan` undoes it by."""
+        """Settle a conflict between two memories. Returns the number of the plan that `plans.undo` undoes it by."""
         return conflicts.resolve(self._parts, ref, other, keep=keep)
 
     def reopen(self, ref: Ref, other: Ref) -> None:
@@ -599,65 +594,10 @@ class Recollect:
         """Confirm candidates that proved themselves, and archive what has had its time or has to make room."""
         return tending.tend(self._parts, self._space(space), prune=prune)
 
-    def plan_garden(
-        self, *, space: SpaceName = "project", clusters: bool = True, progress: Progress = _quiet
-    ) -> Plan | None:
-        """Look the whole memory over and write down what to tidy; None where all is in order. Nothing is done yet."""
-        store = self._space(space)
-        return garden.make_plan(self._parts, store, root=self._places.tree(space), clusters=clusters, progress=progress)
-
-    def plans(self, *, space: SpaceName = "project", limit: int = 20) -> tuple[Plan, ...]:
-        """The plans there are, newest first: of the garden, of tending, and of conflicts that were settled."""
-        return self._space(space).plans(limit=parse_limit(limit))
-
-    def describe_plan(
-        self, plan: int | None = None, *, space: SpaceName = "project", limit: int | None = None
-    ) -> tuple[Described, ...]:
-        """The steps of a plan as a person reads them: what, why, before and after; the newest garden plan if none."""
-        store = self._space(space)
-        chosen = plans.find_plan(store, plan, sort=None if plan else garden.SORT)
-        steps = store.steps(chosen.id)[: None if limit is None else parse_limit(limit)]
-        return tuple(garden.describe(store, steps, self._parts.clock()))
-
-    def apply_plan(
-        self,
-        plan: int | None = None,
-        *,
-        retiring: bool | None = None,
-        steps: Iterable[int] = (),
-        allow_loss: float | None = None,
-        space: SpaceName = "project",
-        progress: Progress = _quiet,
-    ) -> Carried:
-        """Carry out a plan, or some steps of it; the newest that has steps to do if none is named.
-
-        Steps by which memories leave recall are done only if `retiring`, or if the settings ask for no confirmation.
-        More than `allow_loss` of what is live is not retired.
-        """
-        store, told = self._space(space), self._parts.settings.garden
-        chosen = plans.find_plan(store, plan, state=StepState.PROPOSED)
-        agreed = not told.confirm if retiring is None else retiring
-        only = tuple(steps)
-        if agreed:
-            plans.check_loss(store, chosen, told.loss_limit if allow_loss is None else allow_loss, only)
-        return plans.perform(self._parts, store, chosen.id, retiring=agreed, progress=progress, only=only)
-
-    def refuse_plan(self, plan: int | None = None, *, steps: Iterable[int] = (), space: SpaceName = "project") -> int:
-        """Let steps of a plan, or all that are left of it, not be done nor proposed again. Returns how many."""
-        store = self._space(space)
-        chosen = plans.find_plan(store, plan, state=StepState.PROPOSED)
-        return plans.refuse(self._parts, store, chosen.id, tuple(steps))
-
-    def undo_plan(
-        self, plan: int | None = None, *, space: SpaceName = "project", progress: Progress = _quiet
-    ) -> Carried:
-        """Undo what a plan did, exactly; the newest that did anything if none is named.
-
-        What somebody has changed since is left as it is.
-        """
-        store = self._space(space)
-        chosen = plans.find_plan(store, plan, state=StepState.DONE)
-        return plans.undo(self._parts, store, chosen.id, progress=progress)
+    @property
+    def plans(self) -> Plans:
+        """What tidies memory: plans that are made, read, carried out, refused and undone."""
+        return Plans(self._parts, self._space, self._places)
 
     # --- Sessions, tasks, narratives -------------------------------------------------------------------------------
 

@@ -45,8 +45,8 @@ def plan(terminal: Terminal, clusters: bool, out: Path | None) -> None:
       recollect garden plan --no-clusters --out plan.md
     """
     with terminal.memory() as memory, terminal.progress("Looking it over") as progress:
-        made = memory.plan_garden(space=terminal.space, clusters=clusters, progress=progress)
-        steps = memory.describe_plan(made.id, space=terminal.space) if made else ()
+        made = memory.plans.make(space=terminal.space, clusters=clusters, progress=progress)
+        steps = memory.plans.describe(made.id, space=terminal.space) if made else ()
     if out is not None:
         from ...engine.transfer import write_file
 
@@ -126,9 +126,9 @@ def show(terminal: Terminal, number: int | None) -> None:
       recollect garden show 3 --json
     """
     with terminal.memory() as memory:
-        found = [each for each in memory.plans(space=terminal.space, limit=1_000) if number in (None, each.id)]
+        found = [each for each in memory.plans.list(space=terminal.space, limit=1_000) if number in (None, each.id)]
         chosen = next((each for each in found if number is not None or each.sort == "garden"), None)
-        steps = memory.describe_plan(chosen.id if chosen else number, space=terminal.space)
+        steps = memory.plans.describe(chosen.id if chosen else number, space=terminal.space)
     terminal.show(_plan_json(chosen, steps), lambda: _print_plan(chosen, steps, _where(terminal), all_of_it=True))
 
 
@@ -142,7 +142,7 @@ def list_plans(terminal: Terminal) -> None:
       recollect garden list
     """
     with terminal.memory() as memory:
-        found = memory.plans(space=terminal.space)
+        found = memory.plans.list(space=terminal.space)
     rows = [
         (
             str(each.id),
@@ -177,9 +177,9 @@ def apply(terminal: Terminal, number: int | None, steps: tuple[int, ...], yes: b
       recollect garden apply 3 --step 1 --step 4
     """
     with terminal.memory() as memory:
-        retiring = True if yes else _agreed(terminal, memory.plans(space=terminal.space, limit=1_000), number)
+        retiring = True if yes else _agreed(terminal, memory.plans.list(space=terminal.space, limit=1_000), number)
         with terminal.progress("Tending") as progress:
-            done = memory.apply_plan(
+            done = memory.plans.apply(
                 number,
                 retiring=retiring,
                 steps=steps,
@@ -223,7 +223,7 @@ def refuse(terminal: Terminal, number: int | None, steps: tuple[int, ...]) -> No
       recollect garden refuse --step 4
     """
     with terminal.memory() as memory:
-        count = memory.refuse_plan(number, steps=steps, space=terminal.space)
+        count = memory.plans.refuse(number, steps=steps, space=terminal.space)
     terminal.show({"refused": count}, lambda: print(f"{count} steps refused."))
 
 
@@ -246,6 +246,6 @@ def undo(terminal: Terminal, number: int | None, yes: bool) -> None:
             f"Undo {f'plan {number}' if number else 'the newest plan that did anything'}?", abort=True, err=True
         )
     with terminal.memory() as memory, terminal.progress("Undoing") as progress:
-        done = memory.undo_plan(number, space=terminal.space, progress=progress)
+        done = memory.plans.undo(number, space=terminal.space, progress=progress)
     kept = f"; {done.kept} were changed since and stay" if done.kept else ""
     terminal.show(encode(done, complete=True), lambda: print(f"Plan {done.plan}: {done.undone} steps undone{kept}."))
