@@ -1171,6 +1171,7 @@ READS: dict[str, Callable[[Store, Memory], object]] = {
     "texts": lambda store, one: store.texts([one.id], corpus=Corpus.MEMORY),
     "held_at": lambda store, one: next(store.held_at(NOW)),
     "together": lambda store, one: store.together([one.id]),
+    "given": lambda store, one: store.given(session="s1"),
     "definitions": lambda store, one: store.definitions(),
     "plans": lambda store, one: store.plans(),
     "steps": lambda store, one: store.steps(1),

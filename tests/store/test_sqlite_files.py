@@ -49,6 +49,7 @@ from recollect.model import (
     Define,
     Edit,
     File,
+    Given,
     Link,
     LinkKind,
     Mark,
@@ -80,7 +81,7 @@ from recollect.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, SHAPE, sha
 CANONICAL = [
     *("memories", "versions", "links", "feedback", "audit", "requests", "clusters", "memory_clusters", "meta"),
     *("definitions", "passages", "together"),
-    *("plans", "steps", "sightings", "findings"),
+    *("plans", "steps", "sightings", "findings", "given"),
 ]
 
 
@@ -128,6 +129,7 @@ def fill_plans(store: Store) -> None:
     apply(store, Propose(sort="garden", steps=steps, live=2))
     apply(store, Perform(plan=1, step=1), Sight(sort="idle", seen=(MemoryId(1),)))
     apply(store, Notice(fingerprints=("x",), session_id="s1", agent="ada"))
+    store.note_given([Given(id="r1", at=NOW, session="s1")])
 
 
 def connections(store: Store) -> Connections:

@@ -5,14 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_kit import DAY, ENGINES, HOUR, MEMORY, NOW, Engine, OpenSpace, add, apply, everything, faults, held
 
-from recollect.model import Edit, Mark, MemoryId, Revise, Signals, Status, Together, Weigh
+from recollect.model import (
+    Edit,
+    Given,
+    GivenItem,
+    Mark,
+    MemoryId,
+    Revise,
+    Signals,
+    Status,
+    Tier,
+    Together,
+    Uid,
+    Weigh,
+)
 from recollect.store import Store
+from recollect.store.sqlite import habits
 from recollect.store.sqlite.habits import PARTNERS
 
 of_every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
@@ -273,3 +288,38 @@ def test_company_is_bounded_and_the_same_from_both_sides(recalls: list[list[Toge
         assert full or {(one, two), (two, one)} <= strengths.keys()
     assert faults(store) == []
     store.close()
+
+
+# --- What agents were given ------------------------------------------------------------------------------------------
+
+
+def gave(number: int, session: str = "s1", **given: Any) -> Given:
+    """That something was given, so many minutes on."""
+    item = GivenItem(uid=Uid(f"u{number}"), ref=str(number), tier=Tier.FOUND, tokens=7, relevance=0.5)
+    return Given(id=f"r{number}", at=NOW + number * HOUR, session=session, items=(item,), tokens=7, **given)
+
+
+@of_every_engine
+@pytest.mark.row("P11", "recorded")
+def test_what_was_given_is_known_afterwards_the_latest_first(open_space: OpenSpace) -> None:
+    """By session or all together, after closing too, and without a trace in versions and audit."""
+    store = open_space()
+    add(store, "one")
+    before = everything(store)
+    records = [gave(1), gave(2, "s2", agent="ada", query="why?", topic=3), gave(3)]
+    store.note_given(records)
+    store.note_given(records[:1])  # once more changes nothing
+    assert store.given() == tuple(reversed(records))
+    assert store.given(session="s1") == (records[2], records[0])
+    assert store.given(limit=1) == (records[2],)
+    assert store.given(session="nobody") == ()
+    assert (everything(store), faults(store)) == (before, [])
+
+
+@of_every_engine
+def test_only_so_much_is_kept_of_what_was_given(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest give way."""
+    monkeypatch.setattr(habits, "GIVEN_KEPT", 3)
+    store.note_given([gave(number) for number in range(5)])
+    store.note_given([gave(5)])
+    assert [each.id for each in store.given()] == ["r5", "r4", "r3"]

@@ -60,7 +60,7 @@ from .change import (
     Vouch,
     Weigh,
 )
-from .context import Allocation, Recollected, Recollection, Standing, Tier, Withheld
+from .context import Allocation, Given, GivenItem, Recollected, Recollection, Standing, Tier, Withheld
 from .memory import (
     BETWEEN_MEMORIES,
     LIVE,
@@ -121,6 +121,8 @@ __all__ = [
     "Feedback",
     "File",
     "Finding",
+    "Given",
+    "GivenItem",
     "Hit",
     "Json",
     "Kind",

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import overload
 
 from .asking import Why
-from .memory import Kind
+from .memory import Kind, Uid
 
 
 class Tier(StrEnum):
@@ -116,3 +116,32 @@ class Recollection(Sequence[Recollected]):
 
     def __iter__(self) -> Iterator[Recollected]:
         return iter(self.items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenItem:
+    """One item of what was given: which memory, as which part, at what cost."""
+
+    uid: Uid | None = None
+    """None for what is no memory."""
+    ref: str = ""
+    tier: Tier = Tier.FOUND
+    tokens: int = 0
+    relevance: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """That a recollection was given, or that none was: so that its use can be measured, and nothing is said twice."""
+
+    id: str
+    at: datetime
+    session: str = ""
+    agent: str = ""
+    host: str = ""
+    topic: int = 0
+    """How often the session had changed its topic by then."""
+    query: str = ""
+    items: tuple[GivenItem, ...] = ()
+    withheld: int = 0
+    tokens: int = 0

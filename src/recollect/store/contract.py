@@ -18,6 +18,7 @@ from ..model import (
     Definition,
     Entry,
     Feedback,
+    Given,
     Link,
     LinkKind,
     Memory,
@@ -159,6 +160,12 @@ class Store(Protocol):
 
     def together(self, memories: Sequence[MemoryId]) -> tuple[Together, ...]:
         """What was recalled together with these memories, strongest first; nothing that is forgotten."""
+
+    def note_given(self, records: Sequence[Given]) -> None:
+        """Note what was given to agents. Habits like the others; the oldest of many give way."""
+
+    def given(self, *, session: str | None = None, limit: int = 20) -> tuple[Given, ...]:
+        """What was given lately, or to one session, the latest first."""
 
     def definitions(self, sort: str | None = None) -> tuple[Definition, ...]:
         """What is defined, by name."""

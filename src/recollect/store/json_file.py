@@ -106,6 +106,7 @@ _LIFECYCLE = (
     ("sightings", "memory_id, sort, since"),
     ("findings", "fingerprint, session_id, agent, at"),
     ("rewound", "memory_id, version"),
+    ("given", "id, at, session, record"),
 )
 
 

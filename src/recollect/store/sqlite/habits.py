@@ -1,4 +1,4 @@
-"""What using the store leaves behind: how often memories were recalled, and which were recalled together.
+"""What using the store leaves behind: how often memories were recalled, which together, and what agents were given.
 
 Habits are not knowledge: they make no version and no audit entry, and a lost one is no loss.
 """
@@ -11,11 +11,13 @@ from datetime import datetime
 
 import apsw
 
-from ...codec import to_micros
-from ...model import MemoryId, Together
+from ...codec import decode, encode, to_micros
+from ...model import Given, MemoryId, Together
 
 PARTNERS = 12
 """How many others a memory is kept together with; the weakest give way, so that the graph stays sparse."""
+GIVEN_KEPT = 10_000
+"""Of how many recollections it is known that they were given."""
 _FADING = 0.98
 """What remains of a strength each time the memory is recalled with others."""
 
@@ -84,3 +86,21 @@ def read_together(connection: apsw.Connection, memories: Sequence[MemoryId]) -> 
     return tuple(
         Together(memory=MemoryId(memory), other=MemoryId(other), strength=strength) for memory, other, strength in rows
     )
+
+
+def note_given(connection: apsw.Connection, records: Sequence[Given]) -> None:
+    """See `Store.note_given`. The same record a second time is the same record."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO given (id, at, session, record) VALUES (?, ?, ?, ?)",
+        [(each.id, to_micros(each.at), each.session, json.dumps(encode(each))) for each in records],
+    )
+    connection.execute(
+        "DELETE FROM given WHERE rowid <= (SELECT rowid FROM given ORDER BY rowid DESC LIMIT 1 OFFSET ?)", (GIVEN_KEPT,)
+    )
+
+
+def read_given(connection: apsw.Connection, session: str | None, limit: int) -> tuple[Given, ...]:
+    """See `Store.given`."""
+    asked, values = ("", ()) if session is None else (" WHERE session = ?", (session,))
+    rows = connection.execute(f"SELECT record FROM given{asked} ORDER BY at DESC, rowid DESC LIMIT ?", (*values, limit))
+    return tuple(decode(Given, json.loads(record)) for (record,) in rows)

@@ -310,14 +310,36 @@ def m004_lifecycle(connection: apsw.Connection) -> None:
     )
 
 
+def m005_context(connection: apsw.Connection) -> None:
+    """What agents were given, so that it can be measured and is not said twice."""
+    connection.execute(
+        """
+        CREATE TABLE given (
+            id TEXT PRIMARY KEY,
+            at INTEGER NOT NULL,
+            session TEXT NOT NULL,
+            record TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX given_session ON given (session, at);
+        CREATE INDEX given_at ON given (at);
+        """
+    )
+
+
 def mark_stale(connection: apsw.Connection) -> None:
     """Ask for the derived rows to be made anew before the store is next used, whatever happens in between."""
     connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('stale', 'index')")
 
 
-MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (m001_memories, m002_index, m003_search, m004_lifecycle)
+MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (
+    m001_memories,
+    m002_index,
+    m003_search,
+    m004_lifecycle,
+    m005_context,
+)
 
-SHAPE = "b2:836c52877657a16bc42640ae2d6842115e993f82c78edcaa2b52b73355c4ec54"
+SHAPE = "b2:b90727169ebc4badf94127405f549e11e8544412f89079248563be5cb18a304d"
 """Hash of the present schema, as SQLite tells it; a file whose schema is another one is not trusted."""
 
 
@@ -341,7 +363,7 @@ _TABLES_JSON = (
     '"memory_tags","memory_files","words","terms",'
     '"definitions","passages","items_words","sessions_words","sources_words","passage_terms",'
     '"models","vectors","together",'
-    '"plans","steps","sightings","findings","rewound"]'
+    '"plans","steps","sightings","findings","rewound","given"]'
 )
 
 

@@ -23,6 +23,7 @@ from ...model import (
     Definition,
     Entry,
     Feedback,
+    Given,
     Json,
     Link,
     LinkKind,
@@ -457,6 +458,15 @@ class SqliteStore:
     def together(self, memories: Sequence[MemoryId]) -> tuple[Together, ...]:
         with self._connections.reading() as connection:
             return habits.read_together(connection, memories)
+
+    def note_given(self, records: Sequence[Given]) -> None:
+        with self._connections.writing() as connection:
+            habits.note_given(connection, records)
+            self._before_commit(connection)
+
+    def given(self, *, session: str | None = None, limit: int = 20) -> tuple[Given, ...]:
+        with self._connections.reading() as connection:
+            return habits.read_given(connection, session, limit)
 
     # --- Audit and upkeep ------------------------------------------------------------------------------------------
 
