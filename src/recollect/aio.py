@@ -61,6 +61,7 @@ class AsyncRecollect:
     history = _threaded(Recollect.history)
     import_lines = _threaded(Recollect.import_lines)
     learn = _threaded(Recollect.learn)
+    lineage = _threaded(Recollect.lineage)
     link = _threaded(Recollect.link)
     links = _threaded(Recollect.links)
     list = _threaded(Recollect.list)

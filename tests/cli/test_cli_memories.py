@@ -262,7 +262,7 @@ def test_a_memory_for_programs_is_readable_json(stocked: Cli) -> None:
     """With its links and its past, and names a person understands."""
     stocked.ok("link", "1", "2")
     told = stocked.ok("show", "1", "--json")
-    assert set(told.json) == FIELDS | {"links", "history"}
+    assert set(told.json) == FIELDS | {"links", "history", "lineage"}
     assert '"content": "Deploys go out from main"' in told.out
     assert told.json["created_at"].endswith("Z")
     assert {link["kind"] for link in told.json["links"]} == {"relates-to", "has-tag"}

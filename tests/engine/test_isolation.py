@@ -192,6 +192,7 @@ READS: dict[str, list[Read]] = {
     "identity": [lambda m, q, r: m.identity],
     "files": [lambda m, q, r: m.files.migrations()],
     "items": [lambda m, q, r: m.items.list()],
+    "lineage": [lambda m, q, r: m.lineage(r)],
     "links": [lambda m, q, r: m.links(r)],
     "list": [
         lambda m, q, r: m.list({}, limit=1_000),

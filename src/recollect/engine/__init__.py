@@ -50,6 +50,7 @@ from . import (
     definitions,
     gaps,
     graph,
+    lineage,
     maintain,
     passages,
     promotion,
@@ -68,6 +69,7 @@ from .files import Files
 from .gaps import Gap
 from .graph import Graph
 from .habit import Habits
+from .lineage import Lineage
 from .maintain import Overview
 from .meaning import BATCH, Background, Coverage, Meaning
 from .narratives import Narratives
@@ -597,7 +599,7 @@ class Recollect:
     @property
     def plans(self) -> Plans:
         """What tidies memory: plans that are made, read, carried out, refused and undone."""
-        return Plans(self._parts, self._space, self._places)
+        return Plans(self._parts, self._space, self._places, self.sessions.recover)
 
     # --- Sessions, tasks, narratives -------------------------------------------------------------------------------
 
@@ -639,6 +641,10 @@ class Recollect:
     def narratives(self) -> Narratives:
         """The threads of work that sessions belong to."""
         return Narratives(self._parts)
+
+    def lineage(self, ref: Ref) -> Lineage:
+        """Where a memory came from and what came of it: sessions, tasks, narratives, memories in both directions."""
+        return lineage.lineage(self._parts, ref, sessions=self.sessions, tasks=self.tasks, narratives=self.narratives)
 
     # --- Definitions -----------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ..model import Plan, StepState
 from ..policy.described import Described
@@ -12,6 +12,7 @@ from . import garden, plans
 from .parts import Parts, SpaceName
 from .places import Places
 from .plans import Carried
+from .session import Finalised
 from .transfer import Progress
 
 
@@ -22,16 +23,28 @@ def quiet(done: int, total: int) -> None:
 class Plans:
     """What tidies memory: each plan is a list of steps that can be undone to the letter."""
 
-    def __init__(self, parts: Parts, space: Callable[[SpaceName], Store], places: Places) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        space: Callable[[SpaceName], Store],
+        places: Places,
+        recover: Callable[[], Sequence[Finalised]],
+    ) -> None:
+        """`recover` finishes sessions that nobody finished."""
         self._parts = parts
         self._space = space
         self._places = places
+        self._recover = recover
 
-    def make(
-        self, *, space: SpaceName = "project", clusters: bool = True, progress: Progress = quiet
-    ) -> Plan | None:
-        """Look the whole memory over and write down what to tidy; None where all is in order. Nothing is done yet."""
+    def make(self, *, space: SpaceName = "project", clusters: bool = True, progress: Progress = quiet) -> Plan | None:
+        """Look the whole memory over and write down what to tidy; None where all is in order.
+
+        Sessions that ended without being finished are finished first, so that what they came to is looked over too.
+        Nothing else is done yet.
+        """
         store = self._space(space)
+        if space == "project" and self._parts.settings.promotion.auto and not self._parts.switch.off_where():
+            self._recover()
         return garden.make_plan(self._parts, store, root=self._places.tree(space), clusters=clusters, progress=progress)
 
     def list(self, *, space: SpaceName = "project", limit: int = 20) -> tuple[Plan, ...]:
@@ -76,9 +89,7 @@ class Plans:
         chosen = plans.find_plan(store, plan, state=StepState.PROPOSED)
         return plans.refuse(self._parts, store, chosen.id, tuple(steps))
 
-    def undo(
-        self, plan: int | None = None, *, space: SpaceName = "project", progress: Progress = quiet
-    ) -> Carried:
+    def undo(self, plan: int | None = None, *, space: SpaceName = "project", progress: Progress = quiet) -> Carried:
         """Undo what a plan did, exactly; the newest that did anything if none is named.
 
         What somebody has changed since is left as it is.

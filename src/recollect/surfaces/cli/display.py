@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...codec import encode, to_iso
 from ...model import Absence, Excerpts, Json, Link, Memory, Recall, Status, Version, Why
 from .terminal import Terminal, indented, one_line, table, visible, width
+
+if TYPE_CHECKING:
+    from ...engine.lineage import Lineage
 
 
 def global_ref(terminal: Terminal, ref: str) -> str:
@@ -147,7 +152,7 @@ def show_done(terminal: Terminal, done: list[Memory], word: str) -> None:
         terminal.say(f"{word}: {one_line(f'[id:{each.ref}] {each.content}', width() - len(word) - 2)}")
 
 
-def print_memory(memory: Memory, links: tuple[Link, ...], past: tuple[Version, ...], versions: int) -> None:
+def print_memory(memory: Memory, links: tuple[Link, ...]) -> None:
     print(indented(f"[id:{memory.ref}] {memory.content}") + "\n")
     rows = [(name, value) for name, value in _described(memory) if value]
     table(("", ""), rows)
@@ -162,11 +167,49 @@ def print_memory(memory: Memory, links: tuple[Link, ...], past: tuple[Version, .
         print("\nLinks")
         for each in links:
             print(visible(f"  {each.memory} {each.kind} {each.target}  ({each.weight:g})"))
-    for version in past:
+
+
+def print_versions(past: tuple[Version, ...], *, shown: bool) -> None:
+    """What it was before, or how to see that."""
+    for version in past if shown else ():
         print(visible(f"\nVersion {version.memory.version}, until {to_iso(version.recorded_to)[:16]}"))
         print(visible(f"  {version.memory.status}, score {version.memory.score:+d}: {version.memory.content}"))
-    if versions and not past:
-        print(f"\n{versions} earlier version{'s' if versions != 1 else ''}; --history shows them.")
+    if past and not shown:
+        print(f"\n{len(past)} earlier version{'s' if len(past) != 1 else ''}; --history shows them.")
+
+
+def print_lineage(chain: Lineage) -> None:
+    """The chain of a memory in both directions."""
+    for turn in chain.turns:
+        print(visible(f"\nSaid in session {chain.memory.session_id}, turn {turn.seq}"))
+        print(visible(f"  {turn.role}: {one_line(turn.content or '', width() - 14)}"))
+    for made in chain.made_in:
+        others = f", with {len(made.memories)} other memories" if made.memories else ""
+        print(visible(f"\nMade in {made.sort} {made.name}{f' ({made.title})' if made.title else ''}{others}"))
+        for other in made.memories[:_OTHERS]:
+            print(visible(f"  {one_line(f'[id:{other.ref}] {other.content}', width() - 4)}"))
+    for heading, kin in (("Before it", chain.before), ("After it", chain.after)):
+        if kin:
+            print(f"\n{heading}")
+        for each in kin:
+            told = f"{each.relation} [id:{each.memory.ref}] {each.memory.content}"
+            print(visible(f"  {'  ' * (each.steps - 1)}{one_line(told, width() - 4)}"))
+
+
+_OTHERS = 5
+
+
+def lineage_json(chain: Lineage) -> Json:
+    """The chain for programs."""
+    return {
+        "made_in": [
+            {"sort": each.sort, "name": each.name, "title": each.title, "memories": [one.ref for one in each.memories]}
+            for each in chain.made_in
+        ],
+        "turns": [{"seq": turn.seq, "role": str(turn.role), "content": turn.content} for turn in chain.turns],
+        "before": [{"ref": each.memory.ref, "relation": each.relation, "steps": each.steps} for each in chain.before],
+        "after": [{"ref": each.memory.ref, "relation": each.relation, "steps": each.steps} for each in chain.after],
+    }
 
 
 def _described(memory: Memory) -> list[tuple[str, str]]:

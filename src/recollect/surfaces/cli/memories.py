@@ -9,7 +9,7 @@ import click
 
 from ...codec import encode
 from ...model import LIVE, Anchor, Draft, Json, Kind, Procedure, Scope, Source, Status
-from .display import global_ref, memory_json, print_memory, show_list
+from .display import global_ref, lineage_json, memory_json, print_lineage, print_memory, print_versions, show_list
 from .terminal import Terminal, command_options, one_line, text_argument, width
 
 if TYPE_CHECKING:
@@ -185,13 +185,20 @@ def show(terminal: Terminal, ref: str, history: bool) -> None:
     """
     with terminal.memory() as memory:
         found = memory.get(global_ref(terminal, ref))
-        links, past = memory.links(found.ref), memory.history(found.ref)
+        links, past, chain = memory.links(found.ref), memory.history(found.ref), memory.lineage(found.ref)
     data = {
         **memory_json(found),
         "links": [encode(link, complete=True) for link in links],
         "history": [encode(version, complete=True) for version in past],
+        "lineage": lineage_json(chain),
     }
-    terminal.show(cast("Json", data), lambda: print_memory(found, links, past if history else (), len(past)))
+
+    def tell() -> None:
+        print_memory(found, links)
+        print_lineage(chain)
+        print_versions(past, shown=history)
+
+    terminal.show(cast("Json", data), tell)
 
 
 COMMANDS = (remember, list_memories, show)
