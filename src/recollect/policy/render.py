@@ -1,4 +1,4 @@
-"""Memories that act, as text for a model or a person to read: what to do in steps, and what never to do.
+"""Single memories as text for a model or a person to read: what to do in steps, and what never to do.
 
 What a memory holds was written by somebody, perhaps by somebody hostile. It stays in its place: all but the first line
 of an entry are indented so far that they pass for no other entry or heading, in Markdown neither, and characters that
@@ -14,10 +14,10 @@ from ..model import Kind, Memory
 from .identity import canonical_text
 
 # Controls but for tabs and what ends a line; halves of characters; what Unicode calls ignorable by default: zero-width
-# characters, marks that turn the direction of writing, variation selectors, tags; and marks of annotations.
+# characters, marks that turn the direction of writing, variation selectors, tags; marks of annotations; no characters.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    "\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _FURTHER_LINE = "\n" + 8 * " "
@@ -70,9 +70,15 @@ def _brought_up_by(found: str) -> str:
 
 
 def _entry(text: str) -> str:
-    """A text of several lines, below each other. Empty ones are left out."""
+    """A text of several lines, below each other."""
+    return _FURTHER_LINE.join(seen_lines(text))
+
+
+def seen_lines(text: str) -> list[str]:
+    """The lines of a text that say something, without anything that cannot be seen, each with its indentation."""
     lines = (line.rstrip() for line in _UNSEEN.sub("", text).splitlines())
-    return _FURTHER_LINE.join(line for line in lines if line).lstrip()
+    told = [line for line in lines if line]
+    return [told[0].lstrip(), *told[1:]] if told else []
 
 
 def one_line(text: str) -> str:
