@@ -77,6 +77,7 @@ VOCABULARIES = {
 }  # their whole purpose is to name things, so names are not a cost there
 BROAD_EXCEPT_EDGES = {
     "surfaces/cli/__init__.py",  # where a failure becomes a message and an exit status
+    "engine/context.py",  # where an agent is served: whatever fails, it goes on without memory
     "engine/rerank.py",  # where somebody else's reranker is called: whatever it raises, recall goes on without it
 }
 LAZY_EDGES = re.compile(r"__init__\.py|surfaces/(cli|hook)\.py|surfaces/cli/.*")  # start-up time is a promise there

@@ -119,6 +119,14 @@ class Settings:
             15, "How many of the best scored memories go on to the final selection.", least=1, unit="memories"
         )
         inject: int = _setting(5, "How many found memories are put into a prompt at most.", most=1_000, unit="memories")
+        inject_gate: float = _setting(
+            0.5,
+            "How sure it must be that a memory helps with a prompt before it is put there unasked; stricter than gate.",
+            most=1,
+        )
+        least_trust: float = _setting(
+            0.5, "Memories trusted less than this are shown only when somebody asks, and then as quotations.", most=1
+        )
         pinned: int = _setting(
             5, "How many pinned memories are put into a prompt at most.", most=1_000, unit="memories"
         )
@@ -403,6 +411,11 @@ class Settings:
             unit="path",
         )
         limit: int = _setting(50_000, "The most text the mirror may hold.", least=1, unit="characters")
+        auto: bool = _setting(
+            True,
+            "Whether commands take edits of MEMORY.md and tasks.json before they work and write MEMORY.md after; "
+            "else `recollect mirror` does.",
+        )
 
     mirror: Mirror = Mirror()
 

@@ -30,7 +30,7 @@ def memory(tmp_path: Path, clock: FixedClock) -> Iterator[Recollect]:
         yield memory
 
 
-@pytest.mark.row("K13", "walked")
+@pytest.mark.row("K13", "session")
 def test_a_memory_leads_to_the_turn_that_it_came_from_and_to_what_else_came_of_it(memory: Recollect) -> None:
     """Session, task and narrative, each with its other memories."""
     memory.narratives.start("Move to pnpm")
@@ -55,7 +55,7 @@ def test_a_memory_leads_to_the_turn_that_it_came_from_and_to_what_else_came_of_i
     assert told.uid in {each.uid for each in back["session"].memories}
 
 
-@pytest.mark.row("K13", "walked")
+@pytest.mark.row("K13", "session")
 def test_the_chain_is_walked_in_both_directions(memory: Recollect, clock: FixedClock) -> None:
     """From the oldest to the newest and from the newest to the oldest, nearest first, each once."""
     notes = []
@@ -87,7 +87,7 @@ def test_what_is_kept_elsewhere_is_named_all_the_same(memory: Recollect) -> None
     assert chain.turns == chain.before == chain.after == ()
 
 
-@pytest.mark.row("K13", "walked")
+@pytest.mark.row("K13", "session")
 def test_show_walks_it(memory: Recollect, tmp_path: Path) -> None:
     """For people and for programs."""
     old = memory.remember("The cache lives in Redis").memory
@@ -101,7 +101,7 @@ def test_show_walks_it(memory: Recollect, tmp_path: Path) -> None:
     assert json.loads(read.output)["lineage"]["before"][0]["ref"] == old.ref
 
 
-@pytest.mark.row("J25", "missed sessions")
+@pytest.mark.row("J25", "missed-sessions")
 def test_the_garden_finishes_sessions_that_nobody_finished(memory: Recollect, clock: FixedClock) -> None:
     """What they came to is in memory afterwards, once; a session still going on is left alone."""
     memory.session("crashed").append("user", "No, use pnpm, never npm, in this repository.")

@@ -180,6 +180,7 @@ def test_many_short_memories_fill_the_file(memory: Recollect) -> None:
 
 def test_a_limit_without_room_for_anything_is_said(memory: Recollect) -> None:
     """It is a setting that is wrong, and it is named."""
+    memory.remember("The scheduler uses UTC")
     with pytest.raises(TooLarge, match="mirror") as refused:
         mirror_of(memory, limit=20).write()
     assert "mirror.limit" in refused.value.hint
@@ -888,8 +889,9 @@ def said(text: str) -> set[str]:
 def test_memories_named_by_the_file_that_are_not_shown_in_it_are_left_alone(memory: Recollect) -> None:
     """An id in the file cannot reach a memory of a session."""
     secret: Memory = memory.remember("Of a session", scope=Scope.SESSION, session="s").memory
+    memory.remember("Of the project")
     desk = Desk(memory, mirror_of(memory))
     desk.mirror.write()
     desk.save(desk.text + f"\n- Overwritten <!-- {secret.id} -->\n")
-    assert desk.mirror.take_edits() == Taken(added=("2",))
+    assert desk.mirror.take_edits() == Taken(added=("3",))
     assert memory._parts.project().get(MemoryId(secret.id)) == secret

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Kind, Memory, Procedure, Status, TooLarge
-from recollect.formats.memory_md import Layout, Parsed, parsed, written
+from recollect.formats.memory_md import PLAIN, Layout, Parsed, parsed, written
 from recollect.model import MemoryId, Uid
 from recollect.policy.mirror import SECTIONS, Entry, entry_of
 
@@ -193,6 +193,16 @@ def test_the_file_reads_like_notes_that_a_person_keeps() -> None:
         "## Project Context\n\n- Main languages: TypeScript, React <!-- 1 -->\n\n"
         "## Session Summaries\n\n### 2026-02-05\n\n- Decided on four stages <!-- 7 -->\n"
     )
+
+
+def test_what_all_projects_share_is_not_called_after_one() -> None:
+    """The heading is another one, which is read as the same section; the size is counted with it."""
+    memory = made("Works from Bornholm", number=1)
+    text = written([memory], limit=1_000, layout=replace(PLAIN, shared=True))
+    assert "## Context\n" in text
+    assert "Project" not in text
+    assert bare(parsed(text)) == [entry_of(memory)]
+    assert written([memory], limit=len(text), layout=replace(PLAIN, shared=True)) == text
 
 
 def test_every_kind_has_a_section() -> None:

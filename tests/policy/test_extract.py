@@ -177,7 +177,27 @@ TOLD: list[tuple[str, str, str]] = [
         "warning",
         "The migration will fail on MySQL 5.7",
     ),
+    (
+        "### Limitations\n\n- `ExportQueue` is not thread-safe, so only `Worker.run` may drain it",
+        "warning",
+        "`ExportQueue` is not thread-safe, so only `Worker.run` may drain it",
+    ),
+    (
+        "`settings.toml` must be read before `Logger.start()`, otherwise the level is ignored.",
+        "warning",
+        "`settings.toml` must be read before `Logger.start()`, otherwise the level is ignored.",
+    ),
     # things found out
+    (
+        "`clean_text` removes `<system-reminder>` blocks even when they are quoted.",
+        "discovery",
+        "`clean_text` removes `<system-reminder>` blocks even when they are quoted.",
+    ),
+    (
+        "### Key findings\n\n- The `Scoreboard` reads the score from `GameMode` on every frame, not from `ScoreStore`",
+        "architecture",
+        "The `Scoreboard` reads the score from `GameMode` on every frame, not from `ScoreStore`",
+    ),
     (
         "It turns out that `requests` follows redirects for HEAD only when `allow_redirects=True` is passed.",
         "discovery",
@@ -257,6 +277,12 @@ TOLD: list[tuple[str, str, str]] = [
         "The problem was that `vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still had `app/`.",
         "error",
         "`vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still had `app/`.",
+    ),
+    (
+        "**Root cause:** `retry()` was given seconds where it takes milliseconds.\n\n"
+        "**Fix:** Use `Duration` in `client.rs`.\n\nFixed, and all tests pass.",
+        "error",
+        "`retry()` was given seconds where it takes milliseconds. Fix: Use `Duration` in `client.rs`.",
     ),
     # where the work stands
     (
@@ -339,6 +365,46 @@ NOTHING: list[str] = [
     "- Updated the CHANGELOG.md file with the recent changes\n- Improved error handling for better debugging",
     "Removed the overrides for `.tool-input` since it's no longer used.",
     "全部完成。Decision: `api_remove_xdata` 已落地，跨两项目改动如下。",
+    # what is about to be put right
+    "`Ledger.close()` writes the footer before the rows are flushed. I need to move the flush up.",
+    "The generated schema sets `price` to NOT NULL, which will fail on MySQL if rows exist. Let me rewrite it.",
+    # fixes that nobody has made yet
+    "**Root cause:** `sum_rows()` was fed strings by the CSV reader.\n\n**Fix:** Convert each cell before it is added.",
+    "**Root cause:** `tz_of()` was given a naive date.\n\n**Fix:** Use `UTC` by default.\n\nShall I apply it?",
+    "The root cause is that `Mailer.send()` never closes its socket.\n\nWould you like me to fix it?",
+    "**Root cause:** `Basket.total()` adds the tax twice for `EU` orders.",
+    "**Root cause:** The tests compare `path` with a string.\n\n**Fix:** `normalise()` now returns a `Path`.",
+    "Key decisions:\n\n- Exports go through `tempfile` before they reach `out/`\n\nReady to proceed?",
+    # steps of an account, and items that say little without what is above them
+    "1. A request comes in:\n   - `begin()` sets `busy = true` and stores the place\n   - `finish()` returns early",
+    "- `reset()` sets `count = 0`\n- `poll()` returns `false`",
+    "- **Blocking calls:** cannot run on the UI thread because `Dispatcher` would deadlock.",
+    "- **Safety:** `merge()` must never break an export, because the caller does not retry.",
+    "### Limitations\n\n- Requires `libvips` 8.12 on the build machine",
+    "The `limit` argument always falls back to the hardcoded default.",
+    # lists of changes
+    "- `api/routes.py` — Used `PathParam` to read the id on any platform\n"
+    "- `api/cache.py` — When a key is short, fall back to the raw key instead of skipping it",
+    "**Modified files:**\n\n- `app/menu.ts` — entry for exports in `buildMenu`, and its icon\n"
+    "- `app/tray.ts` — the same entry in `trayItems`, and its label",
+    "- `lib/a.ex` — keeps the tokens of all open sessions\n- `lib/b.ex` — updated to read the tokens from there\n"
+    "- `lib/c.ex` — formats what is shown on the page",
+    "Done:\n\n- Updated `a.py`, `b.py` and `c.py`\n- Created `tests/test_a.py` (12 tests)",
+    # words for a note that cautions against nothing, and for a pattern that is none
+    "Note that `Renderer` is the class that draws the charts of the report page.",
+    "**Pattern:** Release 3 focused on the checkout (`cart.ts`, `pay.ts`).",
+    "The project has a `Makefile` with a target called `docs`.",
+    "All three call sites take `timeout` from the settings.",
+    "### Patterns\n\n- A `for` loop with `try`/`except`, only one `break` at the end",
+    "### Decisions\n\n- Tooling: `npm run cov` for the client, `make cov` for the server\n- (2) E2E against `compose`",
+    # what a thing is by its nature
+    "`FileNotFoundError` is a subclass of `OSError`, and some builds raise the latter.",
+    # choices that everybody makes all day
+    "Updated `client.py` to match the new signature of `fetch`.",
+    "Changed the tests from `.dat` files to `.json` files because the loader reads `.json`.",
+    # a machine's words
+    "<summary>\nThe codebase uses `structlog` for all logging, never the standard `logging` module.\n</summary>",
+    "<local-command-stdout>\nI found that `parse_config` silently ignores unknown keys.\n</local-command-stdout>",
 ]
 
 
@@ -625,6 +691,20 @@ def test_a_file_that_was_there_before_is_not_created() -> None:
 def test_changes_in_passing_are_left_out(turns: list[Said]) -> None:
     """What did not happen, did not stay or cannot be told is no finding."""
     assert of_kind(findings(turns, root="/w/app"), Kind.FILE_CHANGE) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Let me add the attribute first.",
+        "Now let me implement Task 2 of the plan and update the renderer in parallel.",
+        "Let me update the missing cases of the parser:",
+    ],
+)
+def test_an_announcement_that_leans_on_the_plan_tells_nothing(said: str) -> None:
+    """What is told of a file by the words before an edit must make sense without the plan that they are about."""
+    turns = edit("/w/app/main.css", "a { }", "a { color: red }", 0, said=said)
+    assert findings(turns, root="/w/app") == ()
 
 
 def test_what_the_agent_announced_tells_of_an_edit_without_names() -> None:

@@ -302,6 +302,7 @@ NOTHING: list[str] = [
     "Your task is to summarise the conversation. Never omit file names.",
     "This session is being continued from a previous conversation. We decided to use Postgres.",
     "[Request interrupted by user] never push to main",
+    "Prefer `rawTotal` over the rounded one. If a row has a `note`, print the note, then the file it belongs to.",
     "<command-name>never</command-name> <command-args>push to main</command-args>",
     "<task-notification>\n<summary>always use tabs</summary>\n</task-notification>",
     "```\nnever push to main\n```",
@@ -447,6 +448,33 @@ def test_what_is_quoted_asked_or_pasted_is_not_stated(turn: str) -> None:
         f"maybe {bare}",
     ):
         assert found(other) == [], other
+
+
+MACHINES = [
+    "<system-reminder>\n{}",
+    "<system-reminder>\n{}\n</system-reminder>",
+    '<teammate-message teammate_id="lead">\n{}\n</teammate-message>',
+    '<skill name="review">\n{}',
+    "<user-prompt-submit-hook>\n{}\n</user-prompt-submit-hook>",
+    "<environment_context>\n{}",
+    "<user_instructions>\n{}\n</user_instructions>",
+    "Stop hook feedback:\n{}",
+    "SessionStart:startup hook additional context: {}",
+    "Base directory for this skill: /home/me/.skills/x\n\n{}",
+    "This session is being continued from a previous conversation.\n\n{}",
+    "Another language model started to solve this problem and produced a summary of it.\n\n{}",
+    "Here is a summary of what was said:\n\n{}",
+    "Caveat: The messages below were generated while running local commands.\n\n{}",
+]
+
+
+@pytest.mark.row("K15")
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("words", ["never push to main", "No, we use pnpm here, not npm", "From now on use tabs"])
+def test_a_machines_words_are_never_the_users(machine: str, words: str) -> None:
+    """Reminders, hooks, notices, summaries and prompts of programs state nothing, also where they are cut short."""
+    assert found(words) != []
+    assert found(machine.format(words)) == []
 
 
 @pytest.mark.parametrize("turn, kind, content", STATED)

@@ -300,7 +300,6 @@ def gave(number: int, session: str = "s1", **given: Any) -> Given:
 
 
 @of_every_engine
-@pytest.mark.row("P11", "recorded")
 def test_what_was_given_is_known_afterwards_the_latest_first(open_space: OpenSpace) -> None:
     """By session or all together, after closing too, and without a trace in versions and audit."""
     store = open_space()

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from ..codec import conform
 from ..config import Settings
 from ..embed import Embedder
 from ..errors import InvalidInput, Refused, StoreDamaged, StoreError
@@ -42,6 +43,7 @@ from ..model import (
 )
 from ..policy.admit import clean_tags
 from ..policy.query import parse_limit, parse_order, parse_where
+from ..policy.written import Style
 from ..store import Store, set_aside
 from . import (
     acting,
@@ -64,6 +66,7 @@ from . import (
 from .acting import Triggered
 from .asked import anchors_of, choice, holds_head, listed, narrowed, parse_head, space_name, texts_of
 from .conflicts import Conflict
+from .context import Context, Contexts, Situation
 from .definitions import Alias, Seasonal
 from .files import Files
 from .gaps import Gap
@@ -145,7 +148,9 @@ class Recollect:
             wake=self._background.wake if self._background else _asleep,
             reranker=reranker or AsRanked(),
             watch=Watch(),
+            root=str(identity.root) if identity else "",
         )
+        self._contexts = Contexts(self._parts, identity.root if identity else None, lambda: self.tasks.to_do())
 
     def _do_a_little(self) -> bool:
         """What the background does: vectors that are missing, then habits that were noticed."""
@@ -157,6 +162,7 @@ class Recollect:
                 done = [meaning.embed_some(store, embedder, corpus, BATCH) for corpus in Corpus]
                 more = more or any(done)
         if not more:
+            self._contexts.surfaced.write()
             if self._parts.habits.full:
                 self._parts.habits.write()
             for store in list(self._opened.values()):
@@ -355,6 +361,42 @@ class Recollect:
         asked = self._wish(kinds, tags, files, near, space)
         wish = replace(asked, limit=limit, session=session, task=task, profile=profile, gate=gate)
         return recall.recall(self._parts, query, replace(wish, as_of=as_of))
+
+    def context(
+        self,
+        prompt: str = "",
+        *,
+        files: Iterable[str] = (),
+        previous: str = "",
+        session: str = "",
+        task: str = "",
+        agent: str = "",
+        host: str = "",
+        remaining: int | None = None,
+        start: bool = False,
+        asked: bool = False,
+        style: Style | str | None = None,
+        ceilings: Mapping[str, int] | None = None,
+    ) -> Context:
+        """What an agent should be told for a prompt, as text for its host; nothing, if nothing would help.
+
+        `previous` is the turn before, `remaining` how much of the context window is left, `start` that a session
+        begins. Only when `asked` for it is shown what nobody vouches for. Nothing that goes wrong in here is raised.
+        """
+        situation = Situation(
+            prompt=conform(str, prompt, "prompt"),
+            files=texts_of("files", files),
+            previous=conform(str, previous, "previous"),
+            session=session,
+            task=task,
+            agent=agent,
+            host=host,
+            remaining=remaining,
+            start=start,
+            asked=asked,
+            ceilings=ceilings or {},
+        )
+        return self._contexts.give(situation, style=None if style is None else choice(Style, style, "style"))
 
     def why_not(
         self,
@@ -700,7 +742,9 @@ class Recollect:
             except StoreError as error:
                 trouble.append(f"the {name} memory cannot be used: {error}")
         identity = self._identity
+        here = any(space.name == "project" for space in spaces)
         return Overview(
+            given=self._contexts.surfaced.reception(self._parts.clock()) if here else None,
             project=identity.name if identity else "",
             project_id=identity.id if identity else "",
             root=str(identity.root) if identity else "",
@@ -827,6 +871,7 @@ class Recollect:
         if self._background is not None:
             self._background.close()
         if not self._closed:
+            self._contexts.surfaced.write()
             self._parts.habits.write()
         with self._opening:
             self._closed = True

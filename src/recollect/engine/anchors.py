@@ -27,9 +27,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from ..errors import ProjectError
 from ..model import Memory
@@ -37,10 +38,12 @@ from ..policy.mentions import Mention, admits, mentions, plain_name
 from .repository import existing, locate
 
 State = Literal["gone", "moved", "changed", "unknown"]
+_T = TypeVar("_T")
 
 _MOST_FILES = 50_000
 _MOST_FOLDERS = 20_000
-_MOST_TEXT = 1_000_000
+MOST_TEXT = 1_000_000
+"""The largest file whose words are looked at, in bytes."""
 _MOST_WORDS_READ = 64_000_000
 _MOST_MANIFESTS = 40
 _MOST_MANIFEST = 200_000
@@ -52,13 +55,14 @@ _MOST_COMMITS = 5_000
 _MOST_PATCHES = 500
 _LIST_SECONDS = 10.0
 _PAST_SECONDS = 5.0
+_LONGEST_DETAIL = 300
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-_PASSED_OVER = frozenset(
+PASSED_OVER = frozenset(
     ".git .hg .svn node_modules bower_components .venv venv __pycache__ .tox .nox .mypy_cache .pytest_cache "
     ".ruff_cache .cache .next .nuxt .gradle .idea dist build target site-packages .terraform Pods".split()
 )
-"""Folders that are not walked where git cannot say what is ignored."""
+"""Folders that are not walked where git cannot say what is ignored: what is in them is made or downloaded."""
 _NOT_THE_CODE = frozenset(
     "CLAUDE.md CLAUDE.local.md AGENTS.md GEMINI.md MEMORY.md copilot-instructions.md .cursorrules".split()
 )
@@ -105,12 +109,54 @@ def file_hash(path: Path) -> str:
     """The SHA-256 of a file's bytes in hex, for the `content_hash` of an anchor; "" when it cannot be read."""
     try:
         with open(path, "rb", opener=lambda name, _: os.open(name, os.O_RDONLY | os.O_NONBLOCK)) as file:
-            held = os.fstat(file.fileno())
-            if not stat.S_ISREG(held.st_mode) or held.st_size > _MOST_HASHED:
-                return ""
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return digest(file)
     except (OSError, ValueError):  # a NUL in the path is a ValueError
         return ""
+
+
+def hash_in(root: str, path: str) -> str:
+    """The hash of a file of a tree, "" when it is none of its files or leads out of it."""
+    relative = inside(root, path)
+    place = os.path.realpath(os.path.join(root, relative)) if relative else ""
+    return file_hash(Path(place)) if place.startswith(os.path.realpath(root) + os.sep) else ""
+
+
+def inside(root: str, path: str) -> str:
+    """A path as one relative to the root, "" when by its name it leads out of the root or is the root itself."""
+    relative = path.removeprefix(root + "/") if path.startswith("/") else path
+    if "\0" in relative or _ELSEWHERE.match(relative):
+        return ""
+    normal = os.path.normpath(relative)
+    return "" if normal == "." or normal.split("/")[0] == ".." else normal
+
+
+def opened(path: str, folder: int | None = None) -> BufferedReader:
+    """A file, from an open folder if one is given. It does not follow a link, and it does not wait at a pipe."""
+    return open(path, "rb", opener=lambda name, _: os.open(name, _READ_FLAGS, dir_fd=folder))
+
+
+def content(file: BufferedReader, most: int = MOST_TEXT) -> bytes | None:
+    """The bytes of an open file, None when it is no plain one or too large."""
+    held = os.fstat(file.fileno())
+    return file.read(most) if stat.S_ISREG(held.st_mode) and held.st_size <= most else None
+
+
+def digest(file: BufferedReader) -> str:
+    """The SHA-256 of an open file in hex, "" when it is no plain one or too large."""
+    held = os.fstat(file.fileno())
+    if not stat.S_ISREG(held.st_mode) or held.st_size > _MOST_HASHED:
+        return ""
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_binary(held: bytes) -> bool:
+    """Whether content is no text."""
+    return b"\0" in held[:8192]
+
+
+def shown(detail: str) -> str:
+    """Names of files are others' to choose: only what can be printed is told of them, and not all of a long one."""
+    return "".join(char if char.isprintable() else "?" for char in detail[:_LONGEST_DETAIL])
 
 
 # --- The working tree -------------------------------------------------------------------------------------------------
@@ -179,11 +225,7 @@ class WorkingTree:
 
     def inside(self, path: str) -> str:
         """A path relative to the root, "" when it leads out of the tree or is the root itself."""
-        relative = path.removeprefix(self.root + "/") if path.startswith("/") else path
-        if "\0" in relative or _ELSEWHERE.match(relative):
-            return ""
-        normal = os.path.normpath(relative)
-        return "" if normal == "." or normal.split("/")[0] == ".." else normal
+        return inside(self.root, path)
 
     def find(self, path: str) -> str:
         """Where a path is now: at its place, or the first place that ends in it; "" when it is nowhere."""
@@ -288,27 +330,28 @@ class WorkingTree:
 
     # --- text ---
 
-    def content(self, path: str, most: int = _MOST_TEXT) -> bytes | None:
+    def content(self, path: str, most: int = MOST_TEXT) -> bytes | None:
         """The bytes of a file of the tree. None for what is no plain file, too large, unreadable or outside."""
-        if not self._stays_inside(os.path.dirname(path)):
-            return None
-        try:
-            with open(os.path.join(self.root, path), "rb", opener=lambda name, _: os.open(name, _READ_FLAGS)) as file:
-                held = os.fstat(file.fileno())
-                return file.read(most) if stat.S_ISREG(held.st_mode) and held.st_size <= most else None
-        except (OSError, ValueError):
-            return None
+        return self._read(path, lambda file: content(file, most))
 
     def hash_of(self, path: str) -> str:
         """As `file_hash`, but of nothing outside the tree."""
-        held = self.content(path, _MOST_HASHED)
-        return "" if held is None else hashlib.sha256(held).hexdigest()
+        return self._read(path, digest) or ""
+
+    def _read(self, path: str, reading: Callable[[BufferedReader], _T]) -> _T | None:
+        if not self._stays_inside(os.path.dirname(path)):
+            return None
+        try:
+            with opened(os.path.join(self.root, path)) as file:
+                return reading(file)
+        except (OSError, ValueError):
+            return None
 
     def words_of(self, path: str) -> frozenset[str] | None:
         """The words of one file, None when it is no text that can be read."""
         if path not in self._words_of:
             held = self.content(path)
-            self._words_of[path] = None if held is None or _is_binary(held) else _decoded(_words(held))
+            self._words_of[path] = None if held is None or is_binary(held) else _decoded(_words(held))
         return self._words_of[path]
 
     @cached_property
@@ -320,10 +363,10 @@ class WorkingTree:
             known.update(_words(os.fsencode(path)))
             if _is_told_to_agents(path):
                 continue
-            held = self.content(path, min(_MOST_TEXT, left))
+            held = self.content(path, min(MOST_TEXT, left))
             if held is None:
                 whole = whole and not self._may_hold_code(path)
-            elif not _is_binary(held):
+            elif not is_binary(held):
                 left -= len(held)
                 known.update(_words(held))
         return _Words(_decoded(known), whole)
@@ -336,8 +379,8 @@ class WorkingTree:
             held = os.lstat(os.path.join(self.root, path))
             if not stat.S_ISREG(held.st_mode):
                 return False
-            with open(os.path.join(self.root, path), "rb", opener=lambda name, _: os.open(name, _READ_FLAGS)) as file:
-                return not _is_binary(file.read(8192))
+            with opened(os.path.join(self.root, path)) as file:
+                return not is_binary(file.read(8192))
         except (OSError, ValueError):
             return False
 
@@ -420,7 +463,7 @@ def _walk(root: str) -> tuple[list[str], bool]:
     """The files under a folder where git cannot list them, and whether these are all."""
     found: list[str] = []
     for visited, (folder, folders, files) in enumerate(os.walk(root)):
-        folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
+        folders[:] = sorted(name for name in folders if name not in PASSED_OVER)
         found += (os.path.relpath(os.path.join(folder, name), root) for name in sorted(files))
         if len(found) > _MOST_FILES or visited > _MOST_FOLDERS:
             return found, False
@@ -501,10 +544,6 @@ def _words(content: bytes) -> set[bytes]:
 
 def _decoded(words: Iterable[bytes]) -> frozenset[str]:
     return frozenset(word.decode("ascii") for word in words if len(word) <= _LONGEST_WORD)
-
-
-def _is_binary(content: bytes) -> bool:
-    return b"\0" in content[:8192]
 
 
 def _is_told_to_agents(path: str) -> bool:
@@ -686,15 +725,12 @@ _READERS = {
 
 # --- Judging one mention ----------------------------------------------------------------------------------------------
 
-_LONGEST_DETAIL = 300
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ANY_PYTHON = re.compile(r"py(?:py)?\d*|python[\d.]*|py\d\.\d+")
 
 
 def _stale(mention: Mention, state: State, detail: str, *, strong: bool) -> Stale:
-    """Names of files are others' to choose: only what can be printed is told of them, and not all of a long one."""
-    shown = "".join(char if char.isprintable() else "?" for char in detail[:_LONGEST_DETAIL])
-    return Stale(mention=mention, state=state, detail=shown, strong=strong)
+    return Stale(mention=mention, state=state, detail=shown(detail), strong=strong)
 
 
 def _judged(mention: Mention, tree: WorkingTree, anchored: bool) -> Stale | None:

@@ -12,6 +12,7 @@ from ..store import Store, backups_in, salvaged, set_aside
 from .home import loose_files
 from .meaning import Coverage
 from .parts import Parts, SpaceName
+from .surfaced import Reception
 
 OWN = "memory-*.db"
 """Backups that we made and may clear away; whatever else lies among them belongs to somebody."""
@@ -51,6 +52,8 @@ class Overview:
     """How far the vectors are."""
     trouble: tuple[str, ...] = ()
     """Spaces or models that cannot be used, and why."""
+    given: Reception | None = None
+    """What agents were given in the last days, at what cost, and how it was received."""
 
 
 def space_overview(parts: Parts, name: SpaceName, backups: Path | None) -> SpaceOverview:

@@ -1,4 +1,4 @@
-"""MEMORY.md: the file that shows a project's long-term memory and takes edits back.
+"""MEMORY.md: the file that shows the long-term memory of a project, or the global one, and takes edits back.
 
 What was last written is kept beside the store, so that a difference is known for an edit. Edits come in by the same
 door as everything else, and only then the file is written anew. A file that cannot be read is left as it is.
@@ -75,7 +75,7 @@ from ..policy.mirror import (
 )
 from ..policy.redact import redact
 from ..store import Store
-from .parts import Parts, new_uid
+from .parts import Parts, SpaceName, new_uid
 from .project import Project
 from .repository import patiently
 
@@ -83,6 +83,7 @@ NAME = "MEMORY.md"
 ACTOR = NAME
 """Who the audit says made the changes: whoever edited the file, which nobody can tell."""
 
+_SHARED_TITLE = "Global Memory"
 _PATIENCE = 10.0
 _SETTLE = 0.05
 """Seconds for which a file that was only just written is given time to be written whole."""
@@ -91,10 +92,7 @@ _QUIET = 0.5
 _TRIES = 5
 _LARGEST = 2 * 1024 * 1024
 _USUAL_LINE = 50
-_SHOWN: Where = (
-    Condition("status", Op.IN, tuple(sorted(LIVE))),
-    Condition("scope", Op.EQ, Scope.PROJECT.value),
-)
+_LIVE = Condition("status", Op.IN, tuple(sorted(LIVE)))
 _PINNED = Condition("status", Op.EQ, Status.PINNED.value)
 
 _Removals: TypeAlias = Literal["ask", "do", "undo"]
@@ -120,14 +118,19 @@ class Taken:
 
 
 class Mirror:
-    """The file that shows the memories of one project.
+    """The file that shows the memories of one project, or the global ones.
 
-    `folder` is the project's own under the home, where what was last written is kept. With a `root`, the file lies in
+    `folder` is that of the space under the home, where what was last written is kept. With a `root`, the file lies in
     a working tree and must really be inside it, whatever links lead there.
     """
 
-    def __init__(self, parts: Parts, path: Path, *, folder: Path, root: Path | None = None) -> None:
+    def __init__(
+        self, parts: Parts, path: Path, *, folder: Path, root: Path | None = None, space: SpaceName = "project"
+    ) -> None:
         self.path = path
+        self._space = space
+        self._scope = Scope.GLOBAL if space == "global" else Scope.PROJECT
+        self._shown: Where = (_LIVE, Condition("scope", Op.EQ, self._scope.value))
         self._parts = parts
         self._folder = folder
         self._root = root
@@ -149,10 +152,17 @@ class Mirror:
             raise ConfigError("mirror.path", f"{chosen!r} is not inside {project.root}", where="settings")
         return cls(parts, path, folder=project.folder, root=project.root)
 
+    @classmethod
+    def shared(cls, parts: Parts, home: Path) -> Mirror:
+        """The mirror of the memories that all projects share."""
+        folder = home / "global"
+        return cls(parts, folder / NAME, folder=folder, space="global")
+
     def write(self) -> bool:
         """Write what is remembered, if the file says something else and holds no edits. Returns whether it did.
 
-        Raises `BadFile` or `TooLarge` where the file cannot be what it should be.
+        Where nothing is remembered no file is made. Raises `BadFile` or `TooLarge` where the file cannot be what it
+        should be.
         """
         if self._parts.switch.off_where():
             return False
@@ -164,6 +174,12 @@ class Mirror:
                 return self._put(found, self._layout(found))
             except _Overtaken:
                 return False
+
+    def edited(self) -> bool:
+        """Whether the file is not as it was last written."""
+        with self._locked():
+            found = self._read()
+            return found is not None and not self._last_written(found)
 
     def take_edits(self, *, confirmed: bool = False, origin: Origin = Origin.OBSERVED) -> Taken:
         """Carry edits of the file over to memory, then write it anew. Nothing happens where there are none.
@@ -194,7 +210,7 @@ class Mirror:
                     seen = state  # not what it is now: somebody may have saved it again meanwhile
                     if taken != Taken():
                         told(taken)
-                current = self._parts.project().audit_head()
+                current = self._store().audit_head()
                 if current != head:
                     self.write()
                     head = current
@@ -227,15 +243,17 @@ class Mirror:
         base = self._written_before(theirs)
         if base is None and theirs.layout.mark != self._mark and theirs.entries and removals != "do":
             # It may have come with somebody else's repository.
-            problem = f"was not written here; confirm that its {len(theirs.entries):,} entries are to be memories"
+            command = "recollect mirror --global" if self._space == "global" else "recollect mirror"
+            takes = f"`{command} --confirm` makes memories of its {len(theirs.entries):,} entries"
+            problem = f"was not written here and was left as it is; {takes}"
             return Taken(problems=(f"{self.path}: {problem}",))
         theirs = _redacted(theirs, base or ())
-        store, now = self._parts.project(), self._parts.clock()
+        store, now = self._store(), self._parts.clock()
         with store.snapshot():
             head = store.audit_head()
             result = self._reconciled(store, base or (), theirs)
         waits = bool(result.removals) and (removals == "undo" or (removals == "ask" and result.asks))
-        work = _Work(self._parts, origin, now, str(self.path))
+        work = _Work(self._parts, self._scope, origin, now, str(self.path))
         work.plan(replace(result, removals=() if waits else result.removals))
         if work.changes:
             # The state of the store is in the key: the same lines may be added, forgotten and added again.
@@ -260,15 +278,20 @@ class Mirror:
         numbers = sorted({int(entry.id) for entry in (*base, *theirs.entries) if entry.id is not None})
         named = store.query((Condition("id", Op.IN, tuple(numbers)),), limit=None) if numbers else ()
         words = sorted({fingerprint(text) for entry in theirs.entries for text in contents(entry)})
-        saying = store.query((*_SHOWN, Condition("fingerprint", Op.IN, tuple(words))), limit=None) if words else ()
-        ours = {memory.id: memory for memory in (*named, *saying) if memory.scope is Scope.PROJECT}
+        saying = store.query((*self._shown, Condition("fingerprint", Op.IN, tuple(words))), limit=None) if words else ()
+        ours = {memory.id: memory for memory in (*named, *saying) if memory.scope is self._scope}
         known = theirs.layout.mark in ("", self._mark)
         return reconciled(base, theirs.entries, ours.values(), known=known)
+
+    def _store(self) -> Store:
+        return self._parts.store(self._space)
 
     # --- The file ----------------------------------------------------------------------------------------------------
 
     def _put(self, found: bytes | None, layout: Layout) -> bool:
         """Write what is remembered over what was found. What was saved since then is not overwritten."""
+        if found is None and not self._store().count(self._shown):
+            return False
         text = self._text(layout, "\r\n" if found and b"\r\n" in found else "\n")
         data = text.encode()
         if data == found and self._kept(self._base) == text:
@@ -294,21 +317,23 @@ class Mirror:
 
     def _text(self, layout: Layout, newline: str) -> str:
         """What is remembered, as text. Of many memories only those are read that may fit."""
-        store, limit = self._parts.project(), self._parts.settings.mirror.limit
+        store, limit = self._store(), self._parts.settings.mirror.limit
         most = limit // _USUAL_LINE + 1
         with store.snapshot():
-            total = store.count(_SHOWN)
-            memories = _most_important(store, most)
+            total = store.count(self._shown)
+            memories = _most_important(store, self._shown, most)
             while len(memories) < total and sum(len(memory.content) for memory in memories) < limit:
                 most *= 2
-                memories = _most_important(store, most)
-        layout = replace(layout, mark=self._mark)
+                memories = _most_important(store, self._shown, most)
+        layout = replace(layout, mark=self._mark, shared=self._space == "global")
         return written(memories, limit=limit, unseen=total - len(memories), layout=layout, newline=newline)
 
     def _layout(self, found: bytes | None) -> Layout:
         """What of the file is no memory: of the one that is there, else of the one that was written."""
         text = self._kept(self._base) if found is None else self._decoded(found)
-        return PLAIN if text is None else parsed(text).layout
+        if text is None:
+            return replace(PLAIN, title=_SHARED_TITLE) if self._space == "global" else PLAIN
+        return parsed(text).layout
 
     def _last_written(self, found: bytes) -> bool:
         """Whether the file is as it was written; what a process that was killed had yet to do is done."""
@@ -406,11 +431,11 @@ class Mirror:
             os.close(descriptor)
 
 
-def _most_important(store: Store, most: int) -> tuple[Memory, ...]:
+def _most_important(store: Store, shown: Where, most: int) -> tuple[Memory, ...]:
     """The memories that are shown first: so many pinned ones, then others, in the order in which they are."""
     order = Order(field="importance", newest_first=True)
-    pinned = store.query((*_SHOWN, _PINNED), order=order, limit=most)
-    others = (*_SHOWN, Condition("status", Op.NE, Status.PINNED.value))
+    pinned = store.query((*shown, _PINNED), order=order, limit=most)
+    others = (*shown, Condition("status", Op.NE, Status.PINNED.value))
     return (*pinned, *store.query(others, order=order, limit=most - len(pinned))) if len(pinned) < most else pinned
 
 
@@ -423,6 +448,7 @@ class _Work:
     """Edits as changes, and what came of them."""
 
     parts: Parts
+    scope: Scope
     origin: Origin
     now: datetime
     name: str
@@ -473,7 +499,7 @@ class _Work:
         return changes
 
     def _adopting(self, adopt: Adopt) -> Add:
-        draft = admit(replace(adopt.draft, reason=f"written in {NAME}"), self.parts.limits)
+        draft = admit(replace(adopt.draft, scope=self.scope, reason=f"written in {NAME}"), self.parts.limits)
         memory = compose(draft, uid=new_uid(self.now), origin=self.origin, now=self.now)
         status = Status.PINNED if adopt.pinned else Status.CONFIRMED
         against = adopt.against

@@ -50,6 +50,8 @@ class Parts:
     """Tell the background, if there is one, that there may be something to do."""
     reranker: Reranker
     watch: Watch
+    root: str = ""
+    """The working tree that memories of the project speak of; "" where there is none."""
 
     def store(self, space: SpaceName) -> Store:
         """The store of a space."""

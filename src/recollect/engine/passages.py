@@ -17,6 +17,9 @@ from .probe import IN_LINE, Probed, asked_words, limits_of, meaning_notes, probe
 AROUND = 2
 """How many neighbours on each side help to find a passage, and are shown with it."""
 LEAST_POOL = 200
+"""So many passages are looked at by words, and so many by meaning, however few are asked for."""
+LEAST_TURNS = 100
+"""So many turns. Each is weighed with its neighbours; twice as many take twice the time and find nothing more."""
 _AT_ONCE = 1_000
 
 
@@ -88,6 +91,7 @@ def search_passages(
         return Excerpts(query=text, notes=() if words else ("the question holds no word to look for",))
     where: Where = () if document is None else (Condition("document", Op.EQ, document),)
     store = parts.project()
+    least = LEAST_TURNS if corpus is Corpus.SESSIONS else LEAST_POOL
     if chosen.vectors:
         parts.meaning.catch_up_in_line(store, _of_passages(corpus), seconds=IN_LINE)
     probed = probe(
@@ -98,7 +102,7 @@ def search_passages(
         profile=chosen,
         corpus=_of_passages(corpus),
         where=where,
-        pool=min(settings.candidates, max(LEAST_POOL, 2 * wanted)),
+        pool=min(settings.candidates, max(least, 2 * wanted)),
         postings=settings.postings,
     )
     gated = chosen.gated if gate is None else gate

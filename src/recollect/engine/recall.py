@@ -75,6 +75,8 @@ class Wish:
     """Whether whatever holds a word that was asked for passes the gate."""
     files: frozenset[str] = frozenset()
     as_of: datetime | None = None
+    noticed: bool = True
+    """Whether the results count as recalled: what is only looked at leaves no habit."""
 
 
 @dataclass
@@ -184,7 +186,8 @@ def recall(parts: Parts, query: object, wish: Wish) -> Recall:
         sure = parts.settings.recall.gate if search.profile.gated else 0.0
         every = parts.settings.capacity.evict_every
         before = parts.habits.accesses
-        parts.habits.noticed([hit.memory for hit in hits if hit.relevance >= sure])
+        if wish.noticed:
+            parts.habits.noticed([hit.memory for hit in hits if hit.relevance >= sure])
         after = parts.habits.accesses
         due = before == 0 < after or before // every != after // every
         if parts.meaning.take_up() or parts.habits.full or due:

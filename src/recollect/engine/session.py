@@ -7,15 +7,16 @@ whatever is killed at whatever moment, `Sessions.recover` reads the transcript a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, cast
 
 from ..codec import conform, decode, digest, encode
-from ..errors import InvalidInput, KeyReused
+from ..errors import InvalidInput, KeyReused, NotFound
 from ..formats.transcript import Listed, Mark, Role
 from ..formats.transcript import Turn as Turn
-from ..model import Corpus, Define, Draft, File, Finding, Json, Kind, Origin, Passage, Source
+from ..model import Condition, Corpus, Define, Draft, File, Finding, Json, Kind, Op, Origin, Passage, Source
 from ..policy.deeds import Said
 from ..policy.extract import findings
 from ..policy.identity import fingerprint
@@ -33,7 +34,9 @@ SORT = "session"
 IDLE = timedelta(hours=1)
 """A session that nobody has added to for so long is taken to have ended."""
 WINDOW = 400
-"""From how many of the latest turns findings are made at a time."""
+"""From how many turns findings are made at a time when they are weighed."""
+GLANCE = 6
+"""How many turns that were read before a checkpoint looks at again. Whoever appends waits for it, so they are few."""
 _SPOKEN = frozenset({Role.USER, Role.ASSISTANT, Role.SUMMARY})
 _FILED_AT_ONCE = 200
 _PASSAGE = 8_000
@@ -150,32 +153,24 @@ class Session:
     @property
     def memory(self) -> SessionMemory:
         """What it remembers of itself."""
-        return session_memory(self._store, self.id)
+        return session_memory(self._store, self.id) or self._begun()
 
     # --- Remembering -----------------------------------------------------------------------------------------------
 
     def checkpoint(self) -> SessionMemory:
         """Make findings of what was said since the last time, and save them."""
         self._parts.switch.require_on()
-        there = self.memory
-        turns = self.turns()
-        if not turns or turns[-1].seq <= there.through:
-            return there
-        recent = [turn for turn in turns if turn.seq > max(0, turns[-1].seq - WINDOW)]
-        known = {fingerprint(each.content): each for each in there.findings}
-        for found in findings([_said(turn) for turn in recent], root=self._root):
-            known.setdefault(fingerprint(found.content), found)
-        return self._save(replace(there, through=turns[-1].seq, findings=tuple(known.values())))
+        return self._read_on(self.memory, again=GLANCE)
 
     def flush(self) -> tuple[Promoted, ...]:
         """Weigh the findings that were not weighed yet, and make memories of those that enough speaks for."""
+        self._parts.switch.require_on()
         if not self._parts.settings.promotion.auto:
             return ()
-        there = self.checkpoint()
+        there = self._read_well(self.memory)
         fresh = [each for each in there.findings if fingerprint(each.content) not in there.promoted]
         done: tuple[Promoted, ...] = ()
-        for where, some in ((there.parent or self.id, True), (self.id, False)):
-            found = [each for each in fresh if (0 < (each.message or 0) <= there.shared) is some]
+        for where, found in self._by_session(there, fresh).items():
             done += promotion.promote_findings(
                 self._parts, found, session=where, agent=self._agent, host=self._host or None
             )
@@ -196,7 +191,9 @@ class Session:
             promoted = self.flush()
         keep = told.compaction.keep_recent
         older = before[: max(0, len(before) - keep)]
-        if (tokens < told.compaction.threshold and not force) or not any(turn.role in _SPOKEN for turn in older):
+        covered = [turn for turn in older if turn.role is not Role.SUMMARY]
+        spoken = any(turn.role in _SPOKEN for turn in older)
+        if (tokens < told.compaction.threshold and not force) or not (spoken and covered):
             return Compacted(
                 summary=None,
                 turns_before=len(before),
@@ -206,7 +203,6 @@ class Session:
                 promoted=promoted,
             )
         text = summarised([_said(turn) for turn in older]) or f"{len(older)} turns in which nothing was settled"
-        covered = [turn for turn in older if turn.role is not Role.SUMMARY] or older
         summary = Turn(
             role=Role.SUMMARY,
             content=text,
@@ -272,6 +268,70 @@ class Session:
     def _store(self) -> Store:
         return self._parts.project()
 
+    def _begun(self) -> SessionMemory:
+        """What a session remembers that never saved anything: a fork that was interrupted knows its parent."""
+        with suppress(NotFound):
+            fork = self._transcripts.fork_of(self.id)
+            if fork is not None:
+                return SessionMemory(parent=fork[0], shared=fork[1])
+        return SessionMemory()
+
+    def _read_on(self, there: SessionMemory, *, again: int) -> SessionMemory:
+        """Make findings of the turns that were not read yet, reading so many before them `again`, and save them."""
+        start = max(0, there.through - again)
+        turns = [turn for turn in self.turns(start=start) if turn.role is not Role.SUMMARY]
+        last = turns[-1].seq if turns else 0
+        if last <= there.through:
+            return there
+        known = {fingerprint(each.content): each for each in there.findings}
+        for end in (*range(start + WINDOW, last, WINDOW - again), last):
+            window = [_said(turn) for turn in turns if end - WINDOW < turn.seq <= end]
+            for each in findings(window, root=self._root):
+                known.setdefault(fingerprint(each.content), each)
+        found = sorted(known.values(), key=lambda each: each.message or 0)
+        return self._save(replace(there, through=last, findings=tuple(found)))
+
+    def _read_well(self, there: SessionMemory) -> SessionMemory:
+        """Read all that was not weighed yet once more, and from further back than a checkpoint does.
+
+        What belongs together may lie far apart: what is found now takes the place of what checkpoints found.
+        """
+        again = WINDOW // 2
+        kept = tuple(
+            each
+            for each in there.findings
+            if (each.message or 0) <= there.weighed - again or fingerprint(each.content) in there.promoted
+        )
+        return self._read_on(replace(there, through=there.weighed, findings=kept), again=again)
+
+    def _by_session(self, there: SessionMemory, found: Iterable[Finding]) -> dict[str, list[Finding]]:
+        """Findings by the session they were made in, without those that it has made a memory of.
+
+        Whoever weighed them before may have been killed before it could note so. A memory that was superseded or
+        forgotten since must not come back.
+        """
+        by: dict[str, list[Finding]] = {}
+        past = self._past(there)
+        for each in found:
+            said = (name for name, shared in reversed(past) if 0 < (each.message or 0) <= shared)
+            by.setdefault(next(said, self.id), []).append(each)
+        for name, some in by.items():
+            prints = tuple({fingerprint(each.content) for each in some})
+            of = (Condition("session_id", Op.EQ, name), Condition("fingerprint", Op.IN, prints))
+            made = {fingerprint(memory.content) for memory in self._store.query(of, limit=None)}
+            by[name] = [each for each in some if fingerprint(each.content) not in made]
+        return by
+
+    def _past(self, there: SessionMemory) -> list[tuple[str, int]]:
+        """The sessions it was forked from, the nearest first, each with how many of its turns are this one's."""
+        past: list[tuple[str, int]] = []
+        shared = there.shared
+        while there.parent is not None and there.parent not in (self.id, *(name for name, _ in past)):
+            shared = min(shared, there.shared)
+            past.append((there.parent, shared))
+            there = Session(self._parts, self._transcripts, there.parent).memory
+        return past
+
     def _save(self, memory: SessionMemory) -> SessionMemory:
         change = Define(sort=SORT, name=self.id, value=encode(memory))
         self._store.apply([change], actor=self._parts.actor, now=self._parts.clock())
@@ -324,16 +384,15 @@ class Sessions:
     def recover(self, *, idle: timedelta = IDLE) -> tuple[Finalised, ...]:
         """Finish what a crash or a hurry left: records half written, turns not indexed, sessions not finalised."""
         now = self._parts.clock()
-        store = self._parts.project()
         done = []
         for each in self.list():
             if each.archived:
                 continue
             self.transcripts.repair(each.id, now=now)
             reindex(self._parts, self.transcripts, each)
-            ended = session_memory(store, each.id).ended or now - each.updated >= idle
-            if ended and each.finalised < each.turns:
-                done.append(self.open(each.id, agent=each.agent, host=each.host).finalise())
+            session = self.open(each.id, agent=each.agent, host=each.host)
+            if each.finalised < each.turns and (now - each.updated >= idle or session.memory.ended):
+                done.append(session.finalise())
         return tuple(done)
 
     def archive(self) -> tuple[str, ...]:
@@ -352,10 +411,10 @@ def compacted_view(turns: Sequence[Turn]) -> list[Turn]:
     return [latest, *(turn for turn in turns if turn.seq > last and turn.role is not Role.SUMMARY)]
 
 
-def session_memory(store: Store, name: str) -> SessionMemory:
-    """What a session remembers of itself; nothing, if it never did."""
+def session_memory(store: Store, name: str) -> SessionMemory | None:
+    """What a session remembers of itself; None if it never did."""
     found = next((each.value for each in store.definitions(SORT) if each.name == name), None)
-    return SessionMemory() if found is None else decode(SessionMemory, found)
+    return None if found is None else decode(SessionMemory, found)
 
 
 def reindex(parts: Parts, transcripts: Transcripts, listed: Listed) -> int:

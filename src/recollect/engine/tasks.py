@@ -60,6 +60,15 @@ class Tasks:
         """The task to begin next: the most pressing one that nothing holds up; None where there is none."""
         return next(iter(ready(tuple(self._all().values()))), None)
 
+    def to_do(self, most: int = 5) -> tuple[str, ...]:
+        """What is being worked on and what can be begun, a line each for an agent to read."""
+        doing = [task for task in self.list() if task.status is TaskStatus.IN_PROGRESS]
+        waiting = [task for task in ready(tuple(self._all().values())) if task not in doing]
+        return tuple(
+            f"Task {task.id} ({task.status.replace('_', ' ')}): {task.description}"
+            for task in [*doing, *waiting][:most]
+        )
+
     def create(
         self,
         description: str,

@@ -123,7 +123,7 @@ class Transcripts:
         content = f"forked from {session_id} after {at} turns"
         record = Turn(role=Role.SYSTEM, content=content, timestamp=now, mark=Mark.FORK, fork=(session_id, at))
         with self._held(new_id, create=True) as descriptor:
-            if os.fstat(descriptor).st_size:
+            if _tail_of(descriptor, os.fstat(descriptor).st_size).end:  # what a crash tore is no session
                 raise InvalidInput("session", f"{new_id!r} is there already")
             self._write(new_id, descriptor, [record], now, begin)
         return self.listed(new_id)
@@ -177,7 +177,7 @@ class Transcripts:
         faults: list[str] = []
         previous, seq = "", 0
         for part, upto in self._lineage(session_id):
-            fork = self._fork_of(part)
+            fork = self.fork_of(part)
             if fork is not None:
                 seq = fork[1]
                 try:
@@ -187,6 +187,13 @@ class Transcripts:
             found = transcript.verify(self._lines(part, upto), previous=previous, seq=seq)
             faults += found if part == session_id else [f"session {part!r}: {fault}" for fault in found]
         return tuple(faults)
+
+    def fork_of(self, session_id: str) -> tuple[str, int] | None:
+        """Which session this one was forked from, and after how many turns; None where it was not."""
+        for line in self._lines(session_id):
+            turn = _turn_or_none(line)
+            return None if turn is None else turn.fork
+        return None
 
     def listed(self, session_id: str) -> Listed:
         """One session as the index lists it, or would if it were up to date."""
@@ -353,9 +360,14 @@ class Transcripts:
             with file:
                 yield file
 
-    def _lines(self, session_id: str, upto: int | None = None) -> Iterator[bytes]:
-        """The lines of a file, up to a turn; without one at the end that is not finished."""
+    def _lines(self, session_id: str, upto: int | None = None, *, after: int = 0) -> Iterator[bytes]:
+        """The lines of a file, up to a turn; without one at the end that is not finished.
+
+        Those of turns up to number `after` may be left out, where that is quickly done.
+        """
         with self._opened(session_id) as file:
+            if after and not isinstance(file, gzip.GzipFile):
+                file.seek(_place_after(file.fileno(), after))
             for line in file:
                 if not line.endswith(b"\n") and _turn_or_none(line) is None:
                     return
@@ -366,7 +378,7 @@ class Transcripts:
     def _records(self, session_id: str, after: int = 0) -> Iterator[Turn]:
         """The turns and marks in a file, without those up to number `after`."""
         seq = 0
-        for number, line in enumerate(self._lines(session_id), start=1):
+        for number, line in enumerate(self._lines(session_id, after=after), start=1):
             if 0 < (known := seq_of(line)) <= after:
                 seq = known
                 continue
@@ -378,16 +390,10 @@ class Transcripts:
             seq = turn.seq
             yield turn
 
-    def _fork_of(self, session_id: str) -> tuple[str, int] | None:
-        for line in self._lines(session_id):
-            turn = _turn_or_none(line)
-            return None if turn is None else turn.fork
-        return None
-
     def _lineage(self, session_id: str) -> list[tuple[str, int | None]]:
         """The sessions whose turns are this one's, from the first on, each with the last turn that counts."""
         parts: list[tuple[str, int | None]] = [(session_id, None)]
-        fork = self._fork_of(session_id)
+        fork = self.fork_of(session_id)
         upto: int | None = None
         while fork is not None:
             parent, at = fork
@@ -396,7 +402,7 @@ class Transcripts:
                 self._note(f"session {session_id!r}: is among its own parents")
                 break
             try:
-                fork = self._fork_of(parent)
+                fork = self.fork_of(parent)
             except NotFound:
                 self._note(f"session {session_id!r}: its parent {parent!r} is not there")
                 break
@@ -767,6 +773,18 @@ def _lines_back(descriptor: int, end: int) -> Iterator[tuple[int, bytes]]:
             kept = kept[: cut + 1]
     if kept:
         yield 0, kept
+
+
+def _place_after(descriptor: int, after: int) -> int:
+    """Where the records after a turn begin, if they all have a number and do not go too far back; else 0."""
+    size = os.fstat(descriptor).st_size
+    for start, line in _lines_back(descriptor, size):
+        seq = seq_of(line)
+        if not seq or size - start > _LOOK_BACK_BYTES:
+            break
+        if seq <= after:
+            return start + len(line)
+    return 0
 
 
 def _tail_of(descriptor: int, size: int) -> Tail:

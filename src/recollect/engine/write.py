@@ -35,6 +35,7 @@ from ..model import (
 from ..policy.admit import admit, admit_edit, check_text, clean_tags, clean_text, compose, share
 from ..policy.promote import lineage_trust
 from ..store import Store
+from .anchors import hash_in
 from .consolidate import consolidated
 from .narratives import active_narrative
 from .parts import Parts, Ref, new_uid, space_of
@@ -93,10 +94,8 @@ def remember(
     now = parts.clock()
     store = parts.store(spaces.pop())
     thread = active_narrative(store) if admitted[0].scope is not Scope.GLOBAL else None
-    composed = [
-        compose(_in_thread(draft, thread), uid=new_uid(now), origin=origin or parts.origin, now=now)
-        for draft in admitted
-    ]
+    placed = [_in_thread(_anchored(draft, parts.root), thread) for draft in admitted]
+    composed = [compose(draft, uid=new_uid(now), origin=origin or parts.origin, now=now) for draft in placed]
     derived_from = [_in_space(parts, store, ref) for ref in sources]
     relations = tuple(
         Relation(kind=LinkKind.DERIVED_FROM, target=each.id, content_hash=each.content_hash) for each in derived_from
@@ -117,6 +116,17 @@ def remember(
         _remembered(outcome, draft, as_given)
         for outcome, draft, as_given in zip(receipt.outcomes, admitted, drafts, strict=True)
     ]
+
+
+def _anchored(draft: Draft, root: str) -> Draft:
+    """A draft whose anchors tell what their files held when it was written, so that a change can be seen later."""
+    if not root or draft.scope is Scope.GLOBAL or not draft.anchors:
+        return draft
+    anchors = tuple(
+        anchor if anchor.content_hash else replace(anchor, content_hash=hash_in(root, anchor.path) or None)
+        for anchor in draft.anchors
+    )
+    return replace(draft, anchors=anchors)
 
 
 def _in_thread(draft: Draft, thread: str | None) -> Draft:

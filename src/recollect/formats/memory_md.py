@@ -77,6 +77,8 @@ class Layout:
     own: tuple[str, ...] = ()
     mark: str = ""
     """Which store the ids in the file are of; "" where it does not say."""
+    shared: bool = False
+    """Whether all projects share what it shows; then no section is called after one. Reading does not tell."""
 
 
 PLAIN = Layout()
@@ -167,8 +169,11 @@ class _Page:
             return ["", *lines]
         if day is not None:
             lines = ["", f"### {day}", "", *lines]
-            return lines if any(section == each[0] for each in self._groups) else ["", f"## {section}", *lines]
-        return ["", f"## {section}", "", *lines]
+            return lines if any(section == each[0] for each in self._groups) else ["", self._heading(section), *lines]
+        return ["", self._heading(section), "", *lines]
+
+    def _heading(self, section: str) -> str:
+        return f"## {section.removeprefix('Project ') if self._layout.shared else section}"
 
     def text(self, left_out: int = 0) -> str:
         """The whole text, which says how many were left out."""
@@ -178,7 +183,7 @@ class _Page:
                 (group for group in self._groups if group[0] == section), key=lambda group: group[2] or _NO_DAY
             )
             for at, group in enumerate(found):
-                lines += ["", f"## {section}"] if at == 0 else []
+                lines += ["", self._heading(section)] if at == 0 else []
                 lines += ["", f"### {group[2]}"] if group[2] is not None else []
                 lines += ["", *self._group_lines(group)]
         for title in self._layout.own:

@@ -419,7 +419,8 @@ _VAGUE = re.compile(
     r"\b(?:this|that|it|them|these|those|its|above|below|same|both|too|issues?|problems?|errors?|properly|actual"
     r"|actually|again|correct|correctly|remaining|rest|everything|exact|way|following|you|your|failing|i|similarly"
     r"|warnings?|accordingly|requested|also|they|they're|appropriate|contradictory|proper|necessary|implementation"
-    r"|assertions?|expectations?)\b",
+    r"|assertions?|expectations?|first|in parallel|(?:task|step|phase|part|option|issue|point) #?\d+|here|now|instead"
+    r"|missing|tests?|everywhere|comments?|import|imports)\b",
     re.IGNORECASE,
 )
 

@@ -139,6 +139,8 @@ _VAGUE = re.compile(
 _BOOKKEEPING = re.compile(
     r"\b(?:TODO|CHANGELOG|README|LOG|PROGRESS)\b|^[Uu]pdated to\b|\b(?:the|this) file$|\b[Ss]ections?\b|\b[Ii]mports?\b"
     r"|\byour\b|\b(?:documentation|release notes)\b"
+    r"|^(?:[Uu]pdated|[Mm]odified|[Cc]hanged|[Cc]reated|[Aa]dded) "
+    r"(?:`[^`]{1,80}`(?: \([^)]{1,40}\))?(?:,? and |, |…)?)+$"
 )
 _REMAINING = re.compile(
     r"(?:what(?:'s| is) )?(?:remaining|still|left|outstanding|not (?:yet )?(?:done|implemented)|to ?do|follow-?ups?"

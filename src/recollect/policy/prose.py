@@ -44,11 +44,12 @@ _INJECTED = re.compile(
     re.IGNORECASE,
 )
 _MACHINE = re.compile(
-    r"<(?P<closes>/)?(?:system-reminder|analysis|think|thinking|function_\w+|antml:\w+|task-notification)"
-    r"(?![a-z])[^<>\n]{0,200}>",
+    r"(?<!`)<(?P<closes>/)?(?:system-reminder|analysis|think|thinking|function_\w+|antml:\w+|task-notification|summary"
+    r"|state_snapshot|teammate-message|tool_\w+|environment_context|user_instructions|local-command-\w+|command-\w+"
+    r"|[\w-]{0,40}hook)(?![a-z])[^<>\n]{0,200}>(?!`)",
     re.IGNORECASE,
 )
-"""What a machine puts around words of its own."""
+"""What a machine puts around words of its own. In backticks it is only spoken of."""
 
 
 def own_words(text: str) -> str:

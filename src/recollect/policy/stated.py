@@ -78,9 +78,22 @@ _EMPHASIS = re.compile(
 
 _NOT_THEIRS = re.compile(
     r"\s*(?:/[a-z][\w:-]*(?:\s|$)|you are (?:an?|the|now)\b|your (?:task|job|role|goal) is\b|act as\b|\[request "
-    r"|this session is being continued|caveat: the messages below|base directory for )"
+    r"|this session is being continued|caveat: the messages below|base directory for |\[system|\[image"
+    r"|(?:\w+(?::\w+)? )?hook (?:feedback|additional context|success|blocking error|stopped)|stop hook|contents of /"
+    r"|called the \w+ tool|result of calling|another (?:language model|agent)"
+    r"|(?:here is|the following is) (?:a|the) summary"
+    r"|(?:conversation|session) summary|summary of (?:the|our|this|previous)|please continue the conversation from"
+    r"|this is the gemini cli|(?:the user|user) (?:opened|selected|is viewing)|todos have been modified"
+    r"|note: \S+ was (?:read|modified))"
 )
-"""How commands begin, and prompts that a program wrote or that are written for a machine."""
+"""How commands begin, and prompts, notices and summaries that a program wrote or that are written for a machine."""
+
+_CUT_SHORT = re.compile(
+    r"<(?:system-reminder|recollect|project_memory|command-\w+|local-command-\w+|task-notification|environment_context"
+    r"|user_instructions|instructions|teammate-message|skill|tool_\w+|function_\w+|summary|state_snapshot"
+    r"|[\w-]{0,40}hook)(?![a-z])[^<>\n]{0,300}>"
+)
+"""What opens a machine's words. Where nothing closes it, they go on to the end."""
 
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9_:-]{0,60})(?:\s[^<>\n]{0,300})?>")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -182,7 +195,7 @@ def _blank(shadow: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _tagged(shadow: str) -> Iterator[tuple[int, int]]:
-    """What lies between a tag and its closing one, tags included."""
+    """What lies between a tag and its closing one, tags included; after a machine's that nothing closes, the rest."""
     opened: dict[str, list[int]] = {}
     for tag in _TAG.finditer(shadow):
         closing, name = tag.groups()
@@ -190,6 +203,9 @@ def _tagged(shadow: str) -> Iterator[tuple[int, int]]:
             opened.setdefault(name, []).append(tag.start())
         elif opened.get(name):
             yield opened[name].pop(), tag.end()
+    open_still = (start for starts in opened.values() for start in starts if _CUT_SHORT.match(shadow, start))
+    if (first := min(open_still, default=-1)) >= 0:
+        yield first, len(shadow)
 
 
 def _without_machine_lines(shadow: str) -> str:
@@ -573,8 +589,10 @@ def _leaves_out(said: _Said) -> bool:
 
 _PREFER = re.compile(
     r"(?:i|we) (?:really |strongly |much |generally |usually |always )?prefer (?!it\b|the\b|your\b|to (?:see|have)\b)"
-    r"|prefer (?!the\b|your\b|not\b)\S+ \S|my preference is "
+    r"|my preference is "
 )
+_PREFER_THIS = re.compile(rf"prefer (?!the\b|your\b|not\b|{_FILL})\S+ \S")
+"""A wish where it is all that is said, and a detail of a request among others."""
 _DISLIKE = re.compile(
     r"i (?:really |absolutely )?(?:hate|dislike|don't like|do not like|can't stand|detest) "
     r"(?!(?:the|it|how|what|when|where|your|to|a|an|my|having to|doing|all|not)\b)"
@@ -596,6 +614,8 @@ def _prefers(said: _Said) -> Kind | None:
     if _ALWAYS.match(main) or _OUGHT.match(main):
         return Kind.PREFERENCE if _full(main) else None
     if _PREFER.match(main) or _DISLIKE.match(main) or _CUSTOM_ALWAYS.match(main):
+        return Kind.PREFERENCE
+    if _PREFER_THIS.match(main) and (said.alone or _HABITUAL.search(said.words)):
         return Kind.PREFERENCE
     imperative = _first_word(main) in _IMPERATIVE
     if (said.ruled and imperative) or (_STANDING.search(said.words) and (imperative or _WISH.match(main))):

@@ -18,6 +18,7 @@ LONGEST = 500
 
 _LONGEST_SENTENCE = 420
 _SHORTEST = 35
+_LONG_ITEM = 60
 
 
 def told(message: str) -> Iterator[Finding]:
@@ -27,15 +28,21 @@ def told(message: str) -> Iterator[Finding]:
     for at, cause, fix in _resolutions(said):
         used |= {at, at + 1}
         yield finding(Kind.ERROR, f"{cause if cause.endswith('.') else cause + '.'} Fix: {fix}", 0.8, resolves=True)
+    asks = _ASKS_LEAVE.search(message) is not None
     yield from _parts(said)
     yield from _described(said)
     for at, passage in enumerate(said):
-        if at in used or proposes(passage.heading):
-            continue
         label, rest = _labelled(passage)
-        for sentence in map(_after_colon, sentences(rest)):
+        if at in used or _proposed(passage) or (passage.item and not label and _LABEL.match(rest)):
+            continue  # what stands under a label of its own says little without what is above it
+        parts = [*map(_after_colon, sentences(rest))]
+        for sentence, following in zip(parts, [*parts[1:], Sentence("", "")], strict=True):
             kind = _kind(sentence, label or passage.heading.lower())
-            if kind and not (used and kind is Kind.ERROR):
+            if (used and kind is Kind.ERROR) or (
+                asks and (kind is Kind.DECISION or _ROOT_CAUSE.search(sentence.shadow))
+            ):
+                continue
+            if kind and not _passing(kind, sentence, following, passage):
                 content = sentence.text[slice(*_core(sentence.shadow))]
                 yield finding(kind, content, 0.7 if label else 0.6, resolves=kind is Kind.ERROR)
 
@@ -70,11 +77,45 @@ _PROPOSING = re.compile(
     r"\b"
     + _any(
         "ensures?, benefits?, advantages?, what you get, why this, why it, improvements, highlights, results?, pros,"
-        "cons, next steps?, options?, alternatives?, recommendations?, suggest\\w*, plan, ideas?, questions?, could,"
-        "would, approach(?:es)?"
+        "cons, next steps?, options?, alternatives?, recommend\\w*, suggest\\w*, propos\\w+, plan, ideas?, questions?,"
+        "could, would, approach(?:es)?, scenario, example, what it does"
     )
     + r"\b"
 )
+
+_ABOUT_CODE = frozenset({Kind.ARCHITECTURE, Kind.DISCOVERY, Kind.WARNING, Kind.PATTERN})
+_SETS_ABOUT = re.compile(
+    r"(?:so |now |then |but )?"
+    + _any("let me, let's, i'll, i will, i'm going to, (?:(?:i|we) )?(?:also )?needs? to, i should, time to, going to")
+    + r"(?: (?:now|also|just|first|quickly))? "
+    + _any(
+        "fix, rewrite, add, use, update, change, replace, remove, adjust, correct, make, set, switch, move, handle,"
+        "drop, rename, refactor, modify, patch, import, create, write, restore, revert, install, skip, apply, simplify"
+    )
+    + r"\b"
+)
+_TELLS_WHEN = re.compile(
+    r"\b"
+    + _any(
+        "only, never, always, not, n't, even, unless, instead, without, silently, when, whenever, if, because, before,"
+        "after, by default, while, but, until, rather, otherwise, so that, first, regardless, which, no"
+    )
+    + r"\b|n't\b"
+)
+_NESTED = 3
+
+
+def _passing(kind: Kind, sentence: Sentence, following: Sentence, passage: Passage) -> bool:
+    """Whether a sentence about the code is about to be outdated, or is a step of an account and no fact by itself."""
+    if kind not in _ABOUT_CODE:
+        return False
+    if _SETS_ABOUT.match(following.shadow):
+        return True
+    step = passage.item and kind in {Kind.ARCHITECTURE, Kind.DISCOVERY}
+    return step and (
+        passage.depth >= _NESTED or len(sentence.text) < _LONG_ITEM or not _TELLS_WHEN.search(sentence.shadow)
+    )
+
 
 # --- Where a sentence begins -----------------------------------------------------------------------------------------
 
@@ -229,8 +270,9 @@ _PRAISE = re.compile(
 _IN_PASSING = re.compile(
     r"\b"
     + _any(
-        "assertions?, expectations?, docstrings?, comments?, unused, linter, lint, linting, typos?, formatting, indeed,"
-        "changelog, type (?:hints?|annotations?), quotes, commas?, whitespace"
+        "assertions?, expectations?, docstrings?, comments?, unused, linter, lint, linting, typos?, formatting,"
+        "indeed, changelog, type (?:hints?|annotations?), quotes, commas?, whitespace,"
+        "test (?:files?|cases?|setup|data), mocks?, (?:the|this|these|failing|broken|existing|both|all) tests?"
     )
     + r"\b|^\w+ed (?:existing |the |all ){0,3}(?:tests?|imports?)\b"
     r"|\b(?:todo|changelog|readme|log|progress|cleanup|license)\.(?:md|txt)\b",
@@ -255,6 +297,8 @@ def _stands_alone(shadow: str) -> bool:
 
 _EXCLAIMED = re.compile(r"(?:fixed|done|found it|got it|confirmed|yes|perfect|great|ok)[.!] +", re.IGNORECASE)
 _LABEL = re.compile(r"([A-Za-z][\w '’/&()-]{1,38}?)(?::| [-–—])\s+(?=\S)")
+_HEADED = re.compile(rf"{_LABEL.pattern}|\(?[0-9a-z]\) ")
+"""How a piece of a list begins that was run together, and no sentence."""
 _OF_CAUSE = re.compile(
     r"(?:the )?(?:root |real |actual |underlying )?"
     + _any("causes?, problem, issue, bug, what (?:was|went) wrong, why it (?:failed|broke)")
@@ -267,8 +311,8 @@ _OF_DECISION = re.compile(
     r"(?:(?:key|design|technical|architectur\w+|main) ){0,2}(?:decisions?|choices?)(?: made)?$|decided$|chose$"
 )
 _OF_WARNING = re.compile(
-    r"(?:(?:important|one|a|key) ){0,2}(?:notes?|caveats?|warnings?|gotchas?|(?:known )?limitations?|known issues?"
-    r"|heads[- ]up|pitfalls?|trade-?offs?|important|thing to note)$"
+    r"(?:(?:important|one|a|key) ){0,2}(?:notes?|caveats?|warnings?|gotchas?|(?:known )?limitations?|heads[- ]up"
+    r"|pitfalls?|important|thing to note)$"
 )
 _OF_PATTERN = re.compile(
     r"(?:(?:key|existing|code|naming|project|codebase|common) ){0,2}(?:conventions?|patterns?|idioms?)"
@@ -297,12 +341,35 @@ def _labelled(passage: Passage) -> tuple[str, str]:
 # --- Errors that were resolved ---------------------------------------------------------------------------------------
 
 _FIXED = re.compile(r"(?:fixed|resolved|solved|corrected) (?=.{12})")
+_OF_TESTS = re.compile(r"(?:(?:the|both|all|these|some|two|three) )?(?:\w+ )?tests? (?!runner|suite|database|env)")
 _WAS_WRONG = re.compile(r"\b(?:was|were|wasn't|weren't|didn't|did not) ")
+_TO_DO = re.compile(
+    _any(
+        "use, update, add, change, replace, remove, move, make, set, switch, fix, create, rename, wrap, pass, call,"
+        "check, skip, convert, ensure, install, run, revert, refactor, extract, split, handle, return, import, store,"
+        "drop, delete, validate, either, need, needs, consider, the (?:fix|issue|problem|solution), try, should"
+    )
+    + r"\b",
+    re.IGNORECASE,
+)
+_IS_DONE = re.compile(
+    r"\b(?:fixed|done|applied|resolved|implemented|tests? (?:now )?pass|passing|committed)\b", re.IGNORECASE
+)
+_ASKS_LEAVE = re.compile(
+    r"\b(?:ready to proceed|want me to|would you like|shall i|should i|do you want|proposed|proposal|which (?:option"
+    r"|approach)|let me know (?:if|which|whether))\b",
+    re.IGNORECASE,
+)
 _DID = re.compile(r"(?:i |we )?(?:added|changed|replaced|updated|removed|moved|made|switched|now|fixed)\b")
 
 
 def _resolutions(said: Sequence[Passage]) -> Iterator[tuple[int, str, str]]:
-    """What was wrong and how it was put right, where a message tells both, one after the other."""
+    """What was wrong and how it was put right, where a message tells both, one after the other.
+
+    A fix in the imperative is one where the message says that it was made, and asks for no leave to make it.
+    """
+    whole = "\n".join(passage.text for passage in said)
+    done = _IS_DONE.search(whole) is not None and _ASKS_LEAVE.search(whole) is None
     for at, (one, other) in enumerate(zip(said, [*said, Passage("")][1:], strict=True)):
         cause, fix = _wrong(one), _right(other)
         parts = [*sentences(cause)]
@@ -310,7 +377,7 @@ def _resolutions(said: Sequence[Passage]) -> Iterator[tuple[int, str, str]]:
             cause, fix = " ".join(part.text for part in parts[:-1]), parts[-1].text
         if cause and fix.endswith(":"):
             fix = f"{fix} {said[at + 2].text}" if at + 2 < len(said) else ""
-        if cause and fix:
+        if cause and fix and not (_TO_DO.match(fix) and not done):
             yield at, cause, fix
 
 
@@ -326,7 +393,7 @@ def _wrong(passage: Passage) -> str:
         return ""
     cause = rest[at:]
     unclear = cause.endswith(":") or len(cause) < _SHORTEST or _HEDGED.search(first.shadow, at)
-    return "" if unclear or _SUBJECT.match(first.shadow, at) else cause
+    return "" if unclear or _SUBJECT.match(first.shadow, at) or _OF_TESTS.match(first.shadow, at) else cause
 
 
 def _right(passage: Passage) -> str:
@@ -355,7 +422,8 @@ _HAS_PURPOSE = re.compile(
 _CHANGE = re.compile(
     r"(?:add|creat|updat|fix|remov|renam|merg|extract|replac|implement|handl|mov|refactor|rewr|simplif|chang|delet"
     r"|expos|introduc|extend|improv|split|new|enhanc|test(?:s|ing)?\b|contains? \d|mark|modif|adjust|convert|clean|now"
-    r"|document|read\b|not\b|this\b|major\b|minor\b|various\b)",
+    r"|document|read\b|not\b|this\b|major\b|minor\b|various\b|\w+ed\b|set\b|use\b|when\b|if\b|skip|needs?\b|same\b"
+    r"|make\b|pass(?:es)?\b|in the\b|call\b|drop|switch|wir|also\b|still\b|already\b|\d)",
     re.IGNORECASE,
 )
 _DOES = re.compile(
@@ -365,7 +433,8 @@ _DOES = re.compile(
         "supports, accepts, takes, requires, checks, filters, sets, computes, delegates, implements, inherits, extends,"
         "contains, tracks, manages, runs, starts, listens, polls, retries, caches, logs, raises, throws, skips,"
         "ignores, falls back, merges, sorts, groups, splits, defines, reports, strips, resolves, matches, dispatches,"
-        "queries, fetches, holds, keeps"
+        "queries, fetches, holds, keeps, needs, expects, looks, shows, works, makes, adds, updates, replaces, prevents,"
+        "allows, lets, avoids, catches, detects, formats, applies, includes, is, are, has, means, operates, applies"
     )
     + r"\b",
     re.IGNORECASE,
@@ -374,25 +443,44 @@ _IS_PART = re.compile(
     rf"(?:the )?(?:`[^`\n]{{3,80}}`|[A-Z]\w*[a-z][A-Z]\w+|\w+_\w+)(?:\(\))?(?: {_PART_NOUN}){{0,2}}"
     r"(?: \([^)\n]{1,120}\))?$"
 )
-_ASIDE = re.compile(r"\s*\((?:lines?|L)?\s*[\d,–-]+(?: lines)?\)|^[\d.]+\s+")
+_ASIDE = re.compile(r"\s*\((?:lines?|L)?\s*[\d,– -]+(?: lines)?\)|^[\d.]+\s+")
 
 
 def _parts(said: Sequence[Passage]) -> Iterator[Finding]:
-    """Items one after the other that say what each part of the code is for, as one finding."""
+    """Items one after the other that say what each part of the code is for, as one finding.
+
+    One among them that tells a change or leaves something open makes all of them a list of changes.
+    """
     run: list[str] = []
-    depth = 0
+    spoilt, depth = False, 0
     for passage in [*said, Passage("")]:
-        if run and passage.item and passage.depth > depth:
+        if (run or spoilt) and passage.item and passage.depth > depth:
             continue
-        part = _PART.match(passage.text) if passage.item else None
-        doubt = part and (_CHANGE.match(part[2]) or _UNSURE.search(part[2].lower()) or _FOREIGN.search(part[2]))
-        if part and not doubt and _HAS_PURPOSE.match(part[1]):
+        part = _PART.match(passage.text) if passage.item and not _of_changes(passage) else None
+        if part and _HAS_PURPOSE.match(part[1]):
+            spoilt |= bool(_CHANGE.match(part[2]) or _UNSURE.search(part[2].lower()) or _FOREIGN.search(part[2]))
             run.append(f"{part[1]}: {first_clause(_ASIDE.sub('', part[2]))}")
             depth = passage.depth
             continue
-        if len(run) >= 2 and 2 * sum(len(each.split()) >= 5 for each in run) >= len(run):
+        if not spoilt and len(run) >= 2 and 2 * sum(len(each.split()) >= 5 for each in run) >= len(run):
             yield finding(Kind.ARCHITECTURE, "; ".join(run), 0.7)
-        run = []
+        run, spoilt = [], False
+
+
+_OF_CHANGES = re.compile(
+    r"\b(?:modified|changed|changes|updated|updates|fix|fixes|fixed|edits?|edited|removed|deleted|touched|reviewed|verified"
+    r"|failures?|failing|tests?|to (?:be )?(?:built|build|add|change|do)|needs?|missing|state|commands?|git log)\b"
+)
+
+
+def _of_changes(passage: Passage) -> bool:
+    """Whether what stands under a heading is about the work, and not about what there is."""
+    above = f"{passage.section}\n{passage.heading}".lower()
+    return _proposed(passage) or _OF_CHANGES.search(above) is not None
+
+
+def _proposed(passage: Passage) -> bool:
+    return proposes(passage.heading) or proposes(passage.section)
 
 
 def _described(said: Sequence[Passage]) -> Iterator[Finding]:
@@ -401,7 +489,7 @@ def _described(said: Sequence[Passage]) -> Iterator[Finding]:
     for passage in said:
         headings = (_ASIDE.sub("", each) for each in (passage.heading, passage.section))
         subject = next((each for each in headings if _IS_PART.match(each)), "")
-        if passage.item and subject and _DOES.match(passage.text):
+        if passage.item and subject and _DOES.match(passage.text) and not _proposed(passage):
             what = first_clause(_ASIDE.sub("", passage.text))
             if not any(doubt.search(what.lower()) for doubt in (_UNSURE, _PROGRESS, _PRAISE)):
                 under.setdefault(subject, []).append(what[:1].lower() + what[1:])
@@ -428,6 +516,14 @@ _REASON = re.compile(
     r"|rather than|so (?:it|they|the|we|that|users?|ǂ+) |in favou?r of|to avoid|to prevent|to preserve|which avoids"
     r"|as opposed to|due to|to (?:follow|match|comply))"
 )
+_WEAKLY = re.compile(
+    _any("added, updated, modified, implemented, changed, made, put, refactored, rewrote, converted, moved, split")
+    + r"\b"
+)
+"""What is done all the time, and a choice only where something else was not chosen."""
+_RATHER = re.compile(
+    r"\b(?:because(?! of)|since|instead of|rather than|in favou?r of|to avoid|to prevent|as opposed to|which avoids)\b"
+)
 _ON_PURPOSE = re.compile(
     r"\b(?:deliberately|intentionally|by design|on purpose)\b.*"
     r"\b(?:rather than|instead of|so that|because|to avoid|to keep)\b"
@@ -437,7 +533,9 @@ _MENDED = re.compile(
     r" (?:by (?:\w+ing|ǂ)|so that |because |rather than |instead of )"
 )
 _RISK = re.compile(
-    r"\bmust (?:not|never|always|be|match|have|come|run|use|include|call|stay|remain|exist)\b"
+    r"\bmust (?:not|never|always)\b"
+    r"|\bmust (?:be|match|have|come|run|use|include|call|stay|remain|exist)\b.*"
+    r"\b(?:otherwise|or else|because|since|before|after|unless|to avoid|or (?:the|it|ǂ+))\b"
     r"|\b(?:will|would|can) (?:silently |also )?"
     r"(?:break|fail|crash|hang|corrupt|deadlock|leak|overwrite|be lost|be ignored)\b"
     r"|\b(?:won't|doesn't|does not|cannot|can't|will not) work (?:if|when|with|without|unless|on|in|because)\b"
@@ -445,6 +543,15 @@ _RISK = re.compile(
     r"|^(?:never|don't|do not|avoid) (?:use|call|edit|run|commit|import|rely|mutate|modify|pass)(?:ing)?\b"
     r"|\b(?:breaks|crashes|fails|hangs) (?:if|when|unless|on)\b"
     r"|\bis not (?:thread-safe|supported|available|compatible)\b"
+)
+_CAUTIONS = re.compile(
+    r"\b"
+    + _any(
+        "must, never, cannot, only, unless, otherwise, before, careful\\w*, break\\w*, fails?, lost, los(?:es|ing),"
+        "overwrit\\w+, requires?, needs?, without, manual\\w*, ignor\\w+, silently, crash\\w*, race, leaks?,"
+        "deprecated, not, limit\\w*, slow\\w*, no longer, drops?, times? out, differs?, different, conflict\\w*"
+    )
+    + r"\b|n't\b"
 )
 _OVER = re.compile(r"\b(?:now|successfully|has been|have been|was|were|all tests|added|passing)\b")
 _CUSTOM = re.compile(
@@ -458,6 +565,16 @@ _CUSTOM = re.compile(
     r"|(?:the )?(?:naming |project |code |existing )?convention (?:is|here|for|used)\b|by convention\b"
     r"|[^.]{5,80}\b(?:throughout|across) the (?:codebase|project|repo)\b"
 )
+_HABITUAL = re.compile(
+    r"\b"
+    + _any(
+        "all(?! (?:two|three|four|five|six|[0-9]+)\\b), every, each, consistently, throughout, across, always, never,"
+        "instead of, rather than, conventions?, named, prefix\\w*, suffix\\w*, everywhere, for (?:\\w+ ){0, 2}\\w+ing,"
+        "starts? with, ends? with, pattern, via, only"
+    )
+    + r"\b"
+)
+"""What makes a custom of what is told: it holds for many things, or excludes others."""
 _WHAT = _any(
     "module, class, function, component, service, hook, file, template, package, table, endpoint, method, script,"
     "command, struct, trait, library, layer, macro, field, flag, option, parameter, attribute, type, model,"
@@ -496,11 +613,34 @@ _OF_FACT = re.compile(
     + _any(
         "returns, expects, requires, takes, accepts, creates, generates, auto-generates, defaults to, raises, throws,"
         "ignores, skips, filters, strips, doesn't, does not, don't, cannot, can't, uses, treats, escapes, validates,"
-        "supports, includes, has, have, sets, checks, runs, fires, triggers, knows, says, allows, is ǂ+,"
+        "supports, includes, has, have, sets, checks, runs, fires, triggers, knows, says, allows,"
         "is (?:only|not|never|always|gitignored|tracked|optional|required|deprecated|read-only|case-sensitive),"
         "is (?:read|written|parsed|loaded|called|evaluated) (?:before|after|only|once), counts, follows, rewrites,"
         "overwrites, awaits, truncates, determines, tries, waits, falls back, blocks, wins, matches, sorts, adds,"
         "removes, applies, relies, makes, keeps, gets, overrides, means, comes"
+    )
+    + r"\b"
+)
+_HAS_VERB = re.compile(
+    r"\b"
+    + _any("is, are, uses?, follows?, lives?, goes, go, has, have, returns?, starts, ends, takes?, must, belongs?")
+    + r"\b"
+)
+_PAST = re.compile(r"\b[a-z]{3,}ed (?:on|in|to|by|the|an?|for|with)\b(?<!\bneed to)")
+_RUN_OF_CODE = re.compile(r"ǂ+")
+_OF_A_THING = re.compile(
+    r"(?:the |an? )?(?:ǂ+ )"
+    + _any("argument, parameter, param, field, variable, option, property, column, attribute, value, key, entry, test")
+    + r"\b|(?:the )?(?:test|entry|line|row|call|error) ǂ"
+)
+"""A thing inside of another, which somebody who was not there would ask for."""
+_IS_SORT_OF = re.compile(r"ǂ is (?:an?|the) ")
+_PART_OF_SYSTEM = re.compile(
+    r"\b"
+    + _any(
+        "modules?, services?, frontends?, backends?, workers?, layers?, clients?, servers?, databases?, queues?,"
+        "pipelines?, gateways?, processes, plugins?, packages?, brokers?, cache, entry points?, singletons?,"
+        "wrappers? (?:around|for)"
     )
     + r"\b"
 )
@@ -513,7 +653,7 @@ def _kind(sentence: Sentence, label: str) -> Kind | None:
     led, shadow, text = sentence.shadow[:begin], sentence.shadow[begin:end], sentence.text[begin:end]
     if not _SHORTEST <= len(shadow) <= _LONGEST_SENTENCE or shadow.endswith(":") or _HEDGED.search(shadow):
         return None
-    if text.count("`") % 2 or "```" in text or _FOREIGN.search(text):
+    if text.count("`") % 2 or "```" in text or _FOREIGN.search(text) or _DOES.match(shadow) or _HEADED.match(text):
         return None
     chosen = bool(_CHOSE.match(shadow) or (_CHOOSE.match(shadow) and _AGENT.search(led)))
     if not (names_something(text) or (chosen and _PROPER.search(text))):
@@ -523,7 +663,8 @@ def _kind(sentence: Sentence, label: str) -> Kind | None:
         return Kind.ERROR if not leaning and not minor(text) and _tells_wrong(shadow) else None
     labelled = _OF_DECISION.match(label) and not _PROGRESS.search(shadow)
     if chosen or labelled:
-        return Kind.DECISION if not leaning and not minor(text) and (labelled or _REASON.search(shadow)) else None
+        reason = (_RATHER if _WEAKLY.match(shadow) else _REASON).search(shadow)
+        return Kind.DECISION if not leaning and not minor(text) and (labelled or reason) else None
     return None if leaning else _about_code(shadow, led, label)
 
 
@@ -536,25 +677,37 @@ def _tells_wrong(shadow: str) -> bool:
 
 def _about_code(shadow: str, led: str, label: str) -> Kind | None:
     """What kind of finding a sentence is that tells how the code is, or None."""
-    if root := _ROOT_CAUSE.match(shadow):
+    if root := _ROOT_CAUSE.match(shadow):  # what is wrong, until it is put right
         return Kind.DISCOVERY if _stands_alone(shadow[root.end() :]) else None
     passing = _OF_THE_MOMENT.search(shadow) or _DID_SO.match(shadow) or _CHOOSE.match(shadow)
     progress = _PROGRESS.search(shadow) or _PRAISE.search(shadow)
     if passing or (not progress and _CUSTOM.match(shadow)):
-        return None if passing else Kind.PATTERN
+        return None if passing else Kind.PATTERN if _HABITUAL.search(shadow) else None
     if not _stands_alone(shadow):
         return None
     if _ON_PURPOSE.search(shadow):
         return Kind.DECISION
-    if (_OF_WARNING.match(label) or _NOTED.search(led) or _RISK.search(shadow)) and not _OVER.search(shadow):
+    noted = (_OF_WARNING.match(label) or _NOTED.search(led)) and _CAUTIONS.search(shadow)
+    if (noted or _RISK.search(shadow)) and not _OVER.search(shadow):
         return Kind.WARNING
     return None if progress else _described_kind(shadow, led, label)
 
 
+def _relates(shadow: str) -> bool:
+    """Whether a sentence tells what one part of the code is to another."""
+    return len(_RUN_OF_CODE.findall(shadow)) > 1 and not _IS_SORT_OF.search(shadow)
+
+
 def _described_kind(shadow: str, led: str, label: str) -> Kind | None:
     if _OF_PATTERN.match(label):
-        return Kind.PATTERN
-    if _OF_ARCHITECTURE.match(label) or _OF_PARTS.match(shadow):
+        custom = _HABITUAL.search(shadow) and _HAS_VERB.search(shadow) and not _PAST.search(shadow)
+        return Kind.PATTERN if custom else None
+    if _OF_PARTS.match(shadow):
+        part = _PART_OF_SYSTEM.search(shadow)
+        return Kind.ARCHITECTURE if part or _relates(shadow) else None
+    if _OF_ARCHITECTURE.match(label) and _OF_FACT.match(shadow):
         return Kind.ARCHITECTURE
+    if _OF_CAUSE.match(label) or (_OF_A_THING.match(shadow) and len(_RUN_OF_CODE.findall(shadow)) < 2):
+        return None
     found = _OF_DISCOVERY.match(label) or _FOUND.search(led) or _OF_FACT.match(shadow)
     return Kind.DISCOVERY if found else None

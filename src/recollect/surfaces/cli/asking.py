@@ -1,19 +1,20 @@
-"""Commands that ask: recall, search, similar."""
+"""Commands that ask: recall, search, similar, context."""
 
 from __future__ import annotations
 
 import re
 from calendar import monthrange
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from ...codec import from_iso
+from ...codec import encode, from_iso
 from ...errors import InvalidInput
-from ...model import Corpus, Status
+from ...model import Corpus, Json, Status
 from ...policy.rank import PROFILES
-from .display import global_ref, show_absence, show_excerpts, show_recall
+from ...policy.written import HOSTS, Style
+from .display import global_ref, print_context, show_absence, show_excerpts, show_recall
 from .memories import KINDS
 from .terminal import Terminal, command_options, text_argument
 
@@ -191,4 +192,37 @@ def similar(terminal: Terminal, ref: str, limit: int | None) -> None:
     show_recall(terminal, found, why=True, nothing="" if found.notes else "there is no other memory to compare with")
 
 
-COMMANDS = (recall, search, similar)
+@click.command()
+@click.argument("prompt", nargs=-1)
+@click.option("--file", "-f", "files", multiple=True, help="A file you are at work on; give it again for more.")
+@click.option(
+    "--previous", default="", metavar="TEXT", help="The turn before, for a prompt that only points back at it."
+)
+@click.option("--session", default="", help="The session it is for; nothing is said to it twice on one topic.")
+@click.option("--task", default="", help="The task it is for; its own memories count too.")
+@click.option("--agent", default="", help="Who asks; what other agents of the session found is given too.")
+@click.option("--host", default="", help=f"Write it for this host: {', '.join(HOSTS)}.")
+@click.option("--style", type=click.Choice(list(Style)), help="Write it so, whatever the host [default: as the host].")
+@click.option("--remaining", type=int, metavar="TOKENS", help="How much of the context window is left.")
+@click.option("--start", is_flag=True, help="A session begins: what holds in any case is given.")
+@click.option("--asked", is_flag=True, help="Also what nobody vouches for, as quotations, and what was given before.")
+@click.option("--why", is_flag=True, help="Show what was given, what was withheld, and the reasons.")
+@command_options
+def context(terminal: Terminal, prompt: tuple[str, ...], why: bool, **given: Any) -> None:
+    """Show what an agent would be told for a prompt. Nothing is printed when nothing would help.
+
+    \b
+    Examples:
+      recollect context "install the dependencies"
+      recollect context --host claude-code --file src/app.py "add a retry"
+      recollect context --why "why does the build fail?"
+      recollect context --start --session s1
+    """
+    asked = text_argument(prompt, "prompt") if prompt else ""
+    with terminal.memory() as memory:
+        found = memory.context(asked, **given)
+    told = {"text": found.text, **cast("dict[str, Json]", encode(found.recollection))}
+    terminal.show(told, lambda: print_context(found, why=why))
+
+
+COMMANDS = (context, recall, search, similar)

@@ -9,6 +9,7 @@ from ...model import Absence, Excerpts, Json, Link, Memory, Recall, Status, Vers
 from .terminal import Terminal, indented, one_line, table, visible, width
 
 if TYPE_CHECKING:
+    from ...engine.context import Context
     from ...engine.lineage import Lineage
 
 
@@ -129,6 +130,26 @@ def _print_excerpts(found: Excerpts, notes: tuple[str, ...], *, why: bool) -> No
     if why or not found:
         for note in notes:
             print(visible(f"({note})"))
+
+
+def print_context(found: Context, *, why: bool) -> None:
+    """What an agent would be told; and, for those who ask, the reasons, what was withheld, and what it costs."""
+    if found.text:
+        print(visible(found.text))
+    if not why:
+        return
+    told = found.recollection
+    for item in told:
+        print(visible(f"\n{item.tier} [id:{item.ref}] {item.tokens} tokens, sure to {item.relevance:.2f}"))
+        _print_why(item.why)
+    for each in told.withheld:
+        print(visible(f"\nwithheld: {each.tier} [id:{each.ref}], {each.reason}"))
+    if told.allocation:
+        print(
+            f"\n{told.tokens} of {told.allocation.total} tokens; {told.compression:.0%} of what might have been said."
+        )
+    for note in told.notes or (() if told else ("Nothing that is sure to help.",)):
+        print(visible(note))
 
 
 def show_list(terminal: Terminal, found: tuple[Memory, ...]) -> None:

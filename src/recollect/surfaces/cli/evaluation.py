@@ -24,8 +24,8 @@ _FIGURES = ("questions", "recall@5", "recall@10", "all@10", "hit@10", "NDCG@10",
 
 
 @click.command("eval")
-@click.argument("form", type=click.Choice(["locomo", "jsonl", "beir", "relations"]))
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("form", type=click.Choice(["locomo", "jsonl", "beir", "relations", "inject"]))
+@click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option("--compare", is_flag=True, help="Also ask the baselines: words, vectors, rrf.")
 @click.option("--profile", metavar="NAME", help="Rank by this profile [default: as the settings say].")
 @click.option("--model", metavar="NAME", help="Embed with this model [default: as the settings say].")
@@ -45,7 +45,7 @@ _FIGURES = ("questions", "recall@5", "recall@10", "all@10", "hit@10", "NDCG@10",
 def evaluation(
     outer: Terminal,
     form: str,
-    path: Path,
+    path: Path | None,
     compare: bool,
     profile: str | None,
     model: str | None,
@@ -57,9 +57,10 @@ def evaluation(
 
     The set is a JSON file of conversations (locomo), a file or folder of memories and questions, a line each (jsonl),
     or a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (beir). A file of pairs of memories (relations) asks
-    what a newer one is to an older one: the same, its replacement, a contradiction, or another. Each collection gets an
-    empty store in a temporary folder; your own memory is neither read nor written. Your settings and installed models
-    apply.
+    what a newer one is to an older one: the same, its replacement, a contradiction, or another. A file of memories and
+    prompts (inject) asks whether memory speaks up when it helps and is silent when it does not; without PATH, the sets
+    that come with Recollect. Each collection gets an empty store in a temporary folder; your own memory is neither read
+    nor written. Your settings and installed models apply.
 
     \b
     Examples:
@@ -68,18 +69,25 @@ def evaluation(
       recollect eval beir scifact --profile words --limit-questions 100
       recollect eval jsonl questions/ --gate --json | jq .abstention
       recollect eval relations pairs.jsonl
+      recollect eval inject --json | jq .[].precision
     """
     terminal = Terminal(project=outer.project, shared=False, as_json=as_json or outer.as_json)
-    if form == "relations":
-        _judge_relations(terminal, path)
-        return
+    if path is None and form != "inject":
+        raise click.UsageError(f"`eval {form}` needs the PATH of a labelled set.")
     from ...config import home_folder, load
-    from ...evaluate import LOADERS, evaluate, report_json, spread
 
     home = home_folder(os.environ, sys.platform)
     chosen = {"recall.profile": profile, "embed.model": model}
     overrides = {key: value for key, value in chosen.items() if value is not None}
     settings = load(home, env=os.environ, overrides=overrides).settings
+    if path is None or form == "inject":
+        _speak(terminal, path, _opener(settings, home / "models"))
+        return
+    if form == "relations":
+        _judge_relations(terminal, path)
+        return
+    from ...evaluate import LOADERS, evaluate, report_json, spread
+
     benchmark = LOADERS[form](path)
     if limit_questions is not None:
         benchmark = spread(benchmark, limit_questions)
@@ -92,6 +100,29 @@ def evaluation(
             progress=progress,
         )
     terminal.show(report_json(report), lambda: _print_report(report))
+
+
+def _speak(terminal: Terminal, path: Path | None, opener: Opener) -> None:
+    from ...codec import encode
+    from ...evaluate.speaking import BUILT_IN, load_prompts, speak
+
+    files = sorted(BUILT_IN.glob("*.jsonl")) if path is None else [path]
+    with terminal.progress("Remembering and asking") as progress:
+        found = [speak(load_prompts(file), opener, progress=progress) for file in files]
+    told = [encode(each) for each in found]
+    rows = [
+        (
+            each.name,
+            f"{each.memories:,}",
+            f"{each.prompts:,}",
+            *map(_percent, (each.precision, each.silence, each.coverage)),
+            f"{each.given:,}",
+            f"{each.tokens:.0f}",
+        )
+        for each in found
+    ]
+    header = ("set", "memories", "prompts", "precision", "silence", "coverage", "given", "tokens a prompt")
+    terminal.show(told if path is None else told[0], lambda: table(header, rows, right=range(1, len(header))))
 
 
 def _judge_relations(terminal: Terminal, path: Path) -> None:

@@ -82,15 +82,17 @@ def _print_migrated(done: Migrated, dry_run: bool) -> None:
 def mirror(terminal: Terminal, confirmed: bool, keep: bool) -> None:
     """Bring MEMORY.md and the memory together: edits of the file come in, what has changed goes out.
 
-    A person or an agent may edit the file: changed, added, moved and removed lines become changes.
+    A person or an agent may edit the file: changed, added, moved and removed lines become changes. Every command does
+    this by itself unless `mirror.auto` is off; here is where questions about it are answered.
 
     \b
     Examples:
       recollect mirror
       recollect mirror --confirm
+      recollect mirror --global
     """
-    with terminal.memory() as memory:
-        opened = memory.files.mirror
+    with terminal.memory(mirrored=False) as memory:
+        opened = memory.files.mirror_of(terminal.space)
         taken = opened.bring_back() if keep else opened.take_edits(confirmed=confirmed)
         written = opened.write()
         path = opened.path
@@ -110,7 +112,7 @@ def _print_taken(taken: Taken, path: Path) -> None:
         print(f"{count} lines are gone at once: `recollect mirror --confirm` forgets them, --keep brings them back.")
     for problem in taken.problems:
         print(indented(problem))
-    print(visible(str(path)))
+    print(visible(str(path)) if path.exists() else "Nothing is remembered yet, so there is no file.")
 
 
 COMMANDS = (migrate, mirror)

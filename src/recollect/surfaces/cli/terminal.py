@@ -41,9 +41,16 @@ class Terminal:
         """The space that the command is about."""
         return "global" if self.shared else "project"
 
-    def memory(self) -> AbstractContextManager[Recollect]:
-        """The memory of the project, written to on behalf of the person at the keyboard."""
-        return _noted(self)
+    def memory(self, *, mirrored: bool = True) -> AbstractContextManager[Recollect]:
+        """The memory of the project, written to on behalf of the person at the keyboard.
+
+        If `mirrored`, edits of the files that show it are taken in before, and the files are written after.
+        """
+        return _noted(self, mirrored)
+
+    def note(self, text: str) -> None:
+        """Tell something that is no part of the result."""
+        print(f"Note: {visible(text)}", file=sys.stderr)
 
     def show(self, data: Json, text: Callable[[], None]) -> None:
         """Give the result: as JSON to a program, else as a person likes to read it."""
@@ -72,18 +79,24 @@ class Terminal:
 
 
 @contextmanager
-def _noted(terminal: Terminal) -> Iterator[Recollect]:
+def _noted(terminal: Terminal, mirrored: bool) -> Iterator[Recollect]:
     """The open memory; what it has to say about how it was opened goes to standard error at the end."""
     from ...model import Origin
     from ...opening import open as open_memory
 
     # No background: nothing outlives a command, and what has no vector yet gets one when it is next searched.
     memory = open_memory(terminal.project, actor=ACTOR, origin=Origin.USER_STATED, background=False)
+    notes: list[str] = []
     try:
+        if mirrored:
+            news = memory.files.take_edits()
+            notes += news.trouble if terminal.as_json else (*news.taken, *news.trouble)
         yield memory
+        if mirrored:
+            notes += memory.files.write()
     finally:
-        for note in memory.notes:
-            print(f"Note: {visible(note)}", file=sys.stderr)
+        for note in dict.fromkeys((*notes, *memory.notes)):
+            terminal.note(note)
         memory.close()
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ...engine.maintain import Overview, SpaceOverview
     from ...engine.meaning import Coverage
+    from ...engine.surfaced import Reception
     from ...model import Json
 
 
@@ -45,6 +46,7 @@ def _print_overview(overview: Overview) -> None:
             ("home", overview.home),
             ("search by", _SEARCH.get(overview.search, overview.search)),
             *_vector_rows(overview.vectors),
+            *_given_rows(overview.given),
         ],
     )
     for trouble in overview.trouble:
@@ -71,6 +73,19 @@ def _vector_rows(vectors: Iterable[Coverage]) -> Iterator[tuple[str, str]]:
         if serving != model:
             told += f"; {serving} answers meanwhile" if serving else "; words answer meanwhile"
         yield "vectors", told
+
+
+def _given_rows(given: Reception | None) -> Iterator[tuple[str, str]]:
+    """What agents were given lately."""
+    if given is None or not given.prompts:
+        return
+    spoke = given.prompts - given.silent
+    yield (
+        "given, 7 days",
+        f"{given.items:,} memories for {spoke:,} of {given.prompts:,} prompts, {given.tokens:,} tokens"
+        + (f"; {given.withheld:,} withheld" if given.withheld else ""),
+    )
+    yield "received", f"{given.helpful:,} helpful, {given.unhelpful:,} not helpful"
 
 
 _TEXTS = {"memory": "memories", "items": "items", "sessions": "session turns", "sources": "source chunks"}

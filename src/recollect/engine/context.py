@@ -1,0 +1,400 @@
+"""What an agent is given for a prompt: gathered from all parts, checked, fitted into a budget, written for its host.
+
+Search answers a question; this interrupts a model. So what is not sure to help is withheld, nothing is said twice on
+one topic, what the code no longer bears out is left out, and what fails in here is logged here and invisible there.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..model import (
+    LIVE,
+    Condition,
+    Given,
+    GivenItem,
+    Kind,
+    Memory,
+    Op,
+    Order,
+    Recollected,
+    Recollection,
+    Standing,
+    Status,
+    Tier,
+    Why,
+    Withheld,
+)
+from ..policy.budget import PART_OF, allocate, ceilings_of, pack
+from ..policy.intent import Intent, intent
+from ..policy.redact import redact
+from ..policy.render import acting_text
+from ..policy.tokens import estimate_tokens
+from ..policy.worth import worthwhile
+from ..policy.written import HOSTS, Caps, HostStyle, Style, Written, write
+from ..store import Store
+from . import acting, recall
+from .parts import Parts, new_uid
+from .recall import Wish
+from .standing import Standings
+from .surfaced import Surfaced
+
+_LOG = logging.getLogger("recollect")
+
+POOL = 15
+"""How many found memories are looked at for a prompt."""
+START_WARNINGS = 5
+START_SUMMARIES = 2
+_LABEL = 10
+"""About how many tokens an item takes besides its text: its reference, kind and date."""
+_QUERY_KEPT = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What an agent is about to do, and what is known of it."""
+
+    prompt: str = ""
+    files: tuple[str, ...] = ()
+    """Files being worked on."""
+    previous: str = ""
+    """The turn before the prompt, in case the prompt only points back at it."""
+    session: str = ""
+    task: str = ""
+    agent: str = ""
+    host: str = ""
+    remaining: int | None = None
+    """How many tokens of its context window are left."""
+    start: bool = False
+    """A session begins, or goes on after its context was dropped: what holds in any case is given."""
+    asked: bool = False
+    """Somebody asked for it: what nobody vouches for is shown too, as a quotation, and what was given before."""
+    ceilings: Mapping[str, int] = field(default_factory=dict)
+    """Other ceilings for parts: pinned, bridge, found, summary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What to hand to the model, and what it holds. False, and "" as a text, when there is nothing to say."""
+
+    text: str = ""
+    recollection: Recollection = field(default_factory=Recollection)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """An item that may be given, and the memory it is made from, if it is one."""
+
+    item: Recollected
+    memory: Memory | None = None
+
+
+class Contexts:
+    """Gives agents what they need to know."""
+
+    def __init__(self, parts: Parts, root: Path | None, tasks: Callable[[], Iterable[str]]) -> None:
+        """`root` is the working tree that memories are checked against; `tasks` are those that are open, as texts."""
+        self._parts = parts
+        self._tasks = tasks
+        self._standings = Standings(root)
+        settings = parts.settings.agent
+        self.surfaced = Surfaced(parts.project, parts.meaning, least=settings.topic_similarity)
+
+    def give(self, situation: Situation, *, style: Style | None = None, caps: Caps | None = None) -> Context:
+        """What to tell an agent. Whatever goes wrong in here is logged, and the agent is told nothing."""
+        told = HOSTS.get(situation.host, HOSTS["default"])
+        form = HostStyle(style=style or told.style, caps=caps or told.caps)
+        try:
+            return self._give(situation, form)
+        except Exception:  # the agent must go on, whatever is wrong with its memory
+            _LOG.exception("no context could be given")
+            return Context(recollection=Recollection(notes=("memory failed; its log says why",)))
+
+    def _give(self, situation: Situation, form: HostStyle) -> Context:
+        parts = self._parts
+        off = parts.switch.off_where()
+        if off or (parts.settings.recall.mode == "tools" and not situation.asked):
+            note = f"memory is switched off {off}" if off else "memories are given only when a tool asks for them"
+            return Context(recollection=Recollection(notes=(note,)))
+        wanted = intent(situation.prompt, files=situation.files, previous=situation.previous)
+        query = "" if wanted.points_back else redact(wanted.query).text[:_QUERY_KEPT]
+        topic, seen = self.surfaced.since(situation.session, situation.agent, query, afresh=situation.start)
+        offers, conflicts = self._offers(situation, wanted)
+        kept, withheld = self._fit(offers, frozenset() if situation.asked else seen, asked=situation.asked)
+        allocation = allocate(
+            situation.remaining,
+            share=parts.settings.budget.share,
+            ceiling=parts.settings.budget.ceiling,
+            **situation.ceilings,
+        )
+        packed = pack(
+            kept,
+            tokens=lambda offer: offer.item.tokens,
+            part=lambda offer: PART_OF[offer.item.tier],
+            ceilings=ceilings_of(allocation),
+            total=allocation.total,
+            head_tail=parts.settings.budget.head_tail,
+        )
+        withheld += [_withheld(left.item.item, left.reason) for left in packed.left]
+        chosen = {id(offer.item): offer for offer in packed.chosen}
+        whole = Recollection(
+            id=new_uid(parts.clock()),
+            query=wanted.query,
+            items=tuple(offer.item for offer in packed.chosen),
+            conflicts=conflicts,
+            withheld=tuple(withheld),
+            allocation=allocation,
+            tokens=packed.tokens,
+            compression=packed.compression,
+        )
+        written = write(whole, form.style, nonce=os.urandom(8).hex(), caps=form.caps)
+        given = _as_written(whole, written)
+        memories = {item.ref: memory for item in given if (memory := chosen[id(item)].memory)}
+        self._note(situation, given, memories, topic=topic, query=query, tokens=written.tokens)
+        return Context(text=written.text, recollection=given)
+
+    # --- What may be given -----------------------------------------------------------------------------------------
+
+    def _offers(self, situation: Situation, wanted: Intent) -> tuple[list[_Offer], tuple[tuple[str, str], ...]]:
+        """Everything that might be said, in the order of reading, each memory once."""
+        found, conflicts = self._found(situation, wanted)
+        every = [
+            *self._pinned(situation),
+            *self._acting(situation, wanted),
+            *(offer for offer in found if offer.item.tier is Tier.FOUND),
+            *self._bridge(situation),
+            *(offer for offer in found if offer.item.tier is Tier.SUMMARY),
+            *(self._latest() if situation.start else ()),
+        ]
+        return list({offer.item.ref or id(offer): offer for offer in reversed(every)}.values())[::-1], conflicts
+
+    def _pinned(self, situation: Situation) -> Iterator[_Offer]:
+        most = self._parts.settings.recall.pinned
+        where = (Condition("status", Op.EQ, Status.PINNED.value), _reach(situation))
+        found = [each for store in self._stores() for each in store.query(where, limit=most)]
+        for memory in found[:most]:
+            yield _offer(memory, Tier.PINNED, why=(Why(factor="pinned", value=1.0),))
+
+    def _acting(self, situation: Situation, wanted: Intent) -> Iterator[_Offer]:
+        context = "\n".join(
+            part for part in (situation.prompt, situation.previous if wanted.points_back else "") if part
+        )
+        for each in acting.triggered(
+            self._parts,
+            context,
+            files=wanted.files,
+            session=situation.session or None,
+            task=situation.task or None,
+        ):
+            why = Why(factor="trigger", value=1.0, detail=f"{each.pattern}: {each.found}")
+            yield _offer(each.memory, Tier.ACTING, text=each.text, why=(why,))
+        if situation.start:
+            where = (
+                Condition("kind", Op.IN, (Kind.NEGATIVE.value, Kind.WARNING.value, Kind.CORRECTION.value)),
+                Condition("status", Op.IN, tuple(sorted(LIVE))),
+                _reach(situation),
+            )
+            found = [
+                memory
+                for store in self._stores()
+                for memory in store.query(where, order=Order(field="importance"), limit=START_WARNINGS)
+            ]
+            for memory in sorted(found, key=lambda each: -each.importance)[:START_WARNINGS]:
+                why = Why(factor="warning", value=memory.importance, detail="given when a session begins")
+                yield _offer(memory, Tier.ACTING, text=acting_text(memory), why=(why,))
+
+    def _found(self, situation: Situation, wanted: Intent) -> tuple[list[_Offer], tuple[tuple[str, str], ...]]:
+        if wanted.idle:
+            return [], ()
+        statuses = LIVE | {Status.QUARANTINED} if situation.asked else LIVE
+        wish = Wish(
+            limit=POOL,
+            gate=False,
+            noticed=False,
+            session=situation.session or None,
+            task=situation.task or None,
+            files=frozenset(wanted.files),
+            statuses=frozenset(statuses),
+        )
+        result = recall.recall(self._parts, wanted.query, wish)
+        sure = worthwhile(result.hits, wanted, least=self._parts.settings.recall.inject_gate)
+        hits = [hit for hit in sure if hit.memory.status is not Status.PINNED]
+        return [
+            _offer(
+                hit.memory,
+                Tier.SUMMARY if hit.memory.kind is Kind.SUMMARY else Tier.FOUND,
+                why=hit.why,
+                relevance=hit.relevance,
+            )
+            for hit in hits[: self._parts.settings.recall.inject]
+        ], result.conflicts
+
+    def _bridge(self, situation: Situation) -> Iterator[_Offer]:
+        """What other agents of the session found, the latest first."""
+        if not situation.session:
+            return
+        where = (
+            Condition("owner", Op.EQ, f"session:{situation.session}"),
+            Condition("status", Op.IN, tuple(sorted(LIVE))),
+        )
+        for memory in self._parts.project().query(where, limit=50):
+            if memory.agent and memory.agent != situation.agent:
+                why = Why(factor="bridge", value=1.0, detail=f"found by {memory.agent}")
+                yield _offer(memory, Tier.BRIDGE, why=(why,), notes=(f"found by {memory.agent} in this session",))
+
+    def _latest(self) -> Iterator[_Offer]:
+        """What the last sessions came to, and what there is to do."""
+        where = (
+            Condition("kind", Op.EQ, Kind.SUMMARY.value),
+            Condition("status", Op.IN, tuple(sorted(LIVE))),
+            Condition("owner", Op.EQ, ""),
+        )
+        for memory in self._parts.project().query(where, limit=START_SUMMARIES):
+            yield _offer(memory, Tier.SUMMARY, why=(Why(factor="recent", value=1.0),))
+        for text in self._tasks():
+            item = Recollected(
+                tier=Tier.SUMMARY, text=text, kind=Kind.TASK_PROGRESS, tokens=estimate_tokens(text) + _LABEL
+            )
+            yield _Offer(item)
+
+    def _stores(self) -> Iterator[Store]:
+        yield self._parts.project()
+        yield self._parts.shared()
+
+    # --- What is fit to be given -----------------------------------------------------------------------------------
+
+    def _fit(
+        self, offers: Iterable[_Offer], seen: frozenset[str], *, asked: bool
+    ) -> tuple[list[_Offer], list[Withheld]]:
+        """Without what was said before, what nobody vouches for unasked, and what the code no longer bears out."""
+        kept, withheld = [], []
+        fresh = []
+        for offer in offers:
+            if offer.item.ref in seen and offer.item.ref:
+                withheld.append(_withheld(offer.item, "given before, on this topic"))
+            else:
+                fresh.append(offer)
+        standings = self._standings.of(offer.memory for offer in fresh if offer.memory)
+        least = self._parts.settings.recall.least_trust
+        for offer in fresh:
+            memory = offer.memory
+            if memory is None:
+                kept.append(offer)
+                continue
+            trusted = memory.trust >= least and memory.status is not Status.QUARANTINED
+            checked = standings[memory.ref]
+            if not trusted and not asked:
+                withheld.append(_withheld(offer.item, f"nobody vouches for it: {memory.origin}"))
+            elif checked.standing is Standing.GONE and not asked:
+                withheld.append(_withheld(offer.item, "; ".join(checked.notes) or "the code it is about is gone"))
+            else:
+                notes = (*offer.item.notes, *checked.notes)
+                origin = () if trusted else (Why(factor="origin", value=memory.trust, detail=memory.origin.value),)
+                item = replace(
+                    offer.item,
+                    standing=checked.standing,
+                    notes=notes,
+                    trusted=trusted,
+                    why=(*offer.item.why, *origin),
+                )
+                kept.append(replace(offer, item=item))
+        return kept, withheld
+
+    # --- What is noted of it ---------------------------------------------------------------------------------------
+
+    def _note(
+        self,
+        situation: Situation,
+        given: Recollection,
+        memories: Mapping[str, Memory],
+        *,
+        topic: int,
+        query: str,
+        tokens: int,
+    ) -> None:
+        items = []
+        for item in given:
+            memory = memories.get(item.ref)
+            uid = memory.uid if memory else None
+            items.append(GivenItem(uid=uid, ref=item.ref, tier=item.tier, tokens=item.tokens, relevance=item.relevance))
+        self.surfaced.note(
+            Given(
+                id=given.id,
+                at=self._parts.clock(),
+                session=situation.session,
+                agent=situation.agent,
+                host=situation.host,
+                topic=topic,
+                query=query,
+                items=tuple(items),
+                withheld=len(given.withheld),
+                tokens=tokens if items else 0,
+            )
+        )
+        self._parts.habits.noticed(list(memories.values()))
+        self._parts.wake()
+
+
+def _reach(situation: Situation) -> Condition:
+    owners = [""]
+    owners += [f"session:{situation.session}"] if situation.session else []
+    owners += [f"task:{situation.task}"] if situation.task else []
+    return Condition("owner", Op.IN, tuple(owners))
+
+
+def _offer(
+    memory: Memory,
+    tier: Tier,
+    *,
+    text: str = "",
+    why: tuple[Why, ...] = (),
+    relevance: float = 1.0,
+    notes: tuple[str, ...] = (),
+) -> _Offer:
+    said = text or memory.content
+    item = Recollected(
+        tier=tier,
+        text=said,
+        ref=memory.ref,
+        kind=memory.kind,
+        tokens=estimate_tokens(said) + _LABEL,
+        at=memory.valid_from or memory.created_at,
+        relevance=relevance,
+        why=why,
+        notes=notes,
+    )
+    return _Offer(item, memory)
+
+
+def _withheld(item: Recollected, reason: str) -> Withheld:
+    return Withheld(ref=item.ref, tier=item.tier, reason=reason)
+
+
+def _as_written(whole: Recollection, written: Written) -> Recollection:
+    """The recollection without what its host has no room for."""
+    if not written.dropped:
+        return whole
+    left = list(written.dropped)
+    kept = []
+    for item in whole:
+        if item.ref in left and (item.ref or not written.items):
+            left.remove(item.ref)
+        else:
+            kept.append(item)
+    dropped = [item for item in whole if all(item is not each for each in kept)]
+    return replace(
+        whole,
+        items=tuple(kept),
+        tokens=sum(item.tokens for item in kept),
+        withheld=(*whole.withheld, *(_withheld(item, "the host has no room for it") for item in dropped)),
+    )
