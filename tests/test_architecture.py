@@ -38,7 +38,7 @@ LAYERS: dict[str, set[str]] = {  # who may import whom; the layers of a package,
     "engine": VALUES | {"config", "codec", "disk", "policy", "store", "embed", "judge", "hosts", "formats"},
     "evaluate": VALUES | {"codec", "policy", "engine"},
     "adapters": VALUES | {"codec", "policy", "engine"},
-    "opening": VALUES | {"config", "disk", "engine", "store", "embed"},
+    "opening": VALUES | {"config", "disk", "engine", "policy", "store", "embed"},
     "aio": {"engine"},
     "testing": VALUES | {"config", "engine", "opening", "store", "embed", "judge"},
     "surfaces": VALUES

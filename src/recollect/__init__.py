@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .engine import Recollect as Recollect
     from .engine.acting import Triggered as Triggered
     from .engine.conflicts import Conflict as Conflict
+    from .engine.context import Context as Context
+    from .engine.lineage import Lineage as Lineage
     from .engine.maintain import Overview as Overview
     from .engine.plans import Carried as Carried
     from .engine.promotion import Promoted as Promoted
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from .engine.tending import Tended as Tended
     from .engine.transfer import Imported as Imported
     from .engine.write import Remembered as Remembered
+    from .errors import AccessDenied as AccessDenied
     from .errors import BadFile as BadFile
     from .errors import ConfigError as ConfigError
     from .errors import DuplicateMemory as DuplicateMemory
@@ -74,13 +77,17 @@ if TYPE_CHECKING:
     from .model import Procedure as Procedure
     from .model import Provenance as Provenance
     from .model import Recall as Recall
+    from .model import Recollected as Recollected
+    from .model import Recollection as Recollection
     from .model import Scope as Scope
     from .model import Source as Source
     from .model import Status as Status
     from .model import Version as Version
     from .model import Why as Why
     from .opening import open as open
+    from .policy.access import Role as Role
     from .policy.described import Described as Described
+    from .policy.written import Style as Style
 
 _HOMES = {
     "config": ("Settings",),
@@ -89,6 +96,8 @@ _HOMES = {
     "embed": ("Embedder",),
     "engine.acting": ("Triggered",),
     "engine.conflicts": ("Conflict",),
+    "engine.context": ("Context",),
+    "engine.lineage": ("Lineage",),
     "engine.maintain": ("Overview",),
     "engine.plans": ("Carried",),
     "engine.promotion": ("Promoted",),
@@ -98,18 +107,28 @@ _HOMES = {
     "engine.transfer": ("Imported",),
     "engine.write": ("Remembered",),
     "errors": (
-        *("BadFile", "ConfigError", "DuplicateMemory", "EmbedderUnavailable", "InvalidFilter", "InvalidInput"),
+        *(
+            "AccessDenied",
+            "BadFile",
+            "ConfigError",
+            "DuplicateMemory",
+            "EmbedderUnavailable",
+            "InvalidFilter",
+            "InvalidInput",
+        ),
         *("InvalidText", "KeyReused", "MemoryOff", "NotFound", "ProjectError", "RecollectError", "Refused"),
         *("StaleVersion", "StoreBusy", "StoreDamaged", "StoreError", "StoreFull", "StoreInUse", "StoreReadOnly"),
         *("StoreTooNew", "TooLarge", "TooMuchLost", "Unsupported"),
     ),
     "model": (
         *("Absence", "Anchor", "Corpus", "Draft", "Excerpt", "Excerpts", "Finding", "Hit", "Kind", "Link", "LinkKind"),
-        *("Memory", "Origin", "Passage", "Plan", "Procedure", "Provenance", "Recall", "Scope", "Source", "Status"),
-        *("Version", "Why"),
+        *("Memory", "Origin", "Passage", "Plan", "Procedure", "Provenance", "Recall", "Recollected"),
+        *("Recollection", "Scope", "Source", "Status", "Version", "Why"),
     ),
     "opening": ("open",),
+    "policy.access": ("Role",),
     "policy.described": ("Described",),
+    "policy.written": ("Style",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -120,7 +120,7 @@ class Settings:
         )
         inject: int = _setting(5, "How many found memories are put into a prompt at most.", most=1_000, unit="memories")
         inject_gate: float = _setting(
-            0.5,
+            0.6,
             "How sure it must be that a memory helps with a prompt before it is put there unasked; stricter than gate.",
             most=1,
         )

@@ -8,6 +8,7 @@
     ├── ConfigError             a setting that does not exist or a value it cannot take
     ├── NotFound                no such memory, link, version or project
     ├── Refused                 understood, and not done
+    │   ├── AccessDenied        the role of an agent does not let it
     │   ├── MemoryOff           memory is switched off here
     │   ├── TooMuchLost         a plan would retire more memories than one may
     │   ├── StaleVersion        somebody else changed it since you read it
@@ -88,6 +89,18 @@ class NotFound(RecollectError):
 
 class Refused(RecollectError):
     """Understood, and not done."""
+
+
+class AccessDenied(Refused):
+    """What an agent's role does not let it do."""
+
+    hint = "A person, or an agent in the role admin, can do it."
+
+    def __init__(self, role: str, right: str, space: str) -> None:
+        super().__init__(f"an agent in the role {role} may not {right} the {space} memory")
+        self.role = role
+        self.right = right
+        self.space = space
 
 
 class MemoryOff(Refused):

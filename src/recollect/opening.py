@@ -13,10 +13,12 @@ from .config import Settings, home_folder, load
 from .disk import private_folder
 from .embed import Embedder, open_embedder
 from .engine import Recollect
+from .engine.asked import choice
 from .engine.project import Project, Registered, resolve
 from .engine.rerank import Reranker
 from .engine.transfer import Imported, Progress
 from .model import Origin
+from .policy.access import Role
 from .store import Bound, Options, Store, open_store
 
 
@@ -37,6 +39,7 @@ def open(
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     background: bool = True,
+    role: Role | str = Role.ADMIN,
 ) -> Recollect:
     """Open the memory of the project that a folder belongs to.
 
@@ -45,8 +48,11 @@ def open(
     `{"write.content_limit": 500}`, or replaces them all. `actor` is who the audit names, `origin` where what is
     remembered came from; both belong to the program, not to what it stores. `embedder` gives meaning its vectors
     instead of the model that the settings name; `reranker` may put what was ranked in another order before results are
-    selected from it. With `background`, a thread makes vectors that are missing.
+    selected from it. With `background`, a thread makes vectors that are missing. `role` is what the agent that
+    will use it is: an `admin`, a `project` agent, which only proposes what should hold everywhere, or a `skill`, which
+    reaches no memory but what it is handed.
     """
+    reach = choice(Role, role, "role")
     folder = Path(home).expanduser().absolute() if home is not None else home_folder(os.environ, sys.platform)
     chosen = settings if isinstance(settings, Settings) else load(folder, env=os.environ, overrides=settings).settings
     now = clock or utc_now
@@ -64,7 +70,8 @@ def open(
         embedder=None if chosen.recall.search == "fts5" else _embedder(embedder, chosen, folder),
         other_embedder=lambda model: _known_model(model, folder),
         reranker=reranker,
-        background=background,
+        background=background and reach is not Role.SKILL,
+        role=reach,
     )
 
 

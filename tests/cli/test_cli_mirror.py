@@ -209,6 +209,57 @@ def test_tasks_come_back_too(cli: Cli) -> None:
     assert cli.ok("task", "show", "TASK-001", "--json").json["description"] == "Write the docs"
 
 
+@pytest.mark.parametrize("auto", ["true", "false"])
+def test_commands_on_tasks_take_them_whatever_the_settings_say(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, auto: str
+) -> None:
+    """With `mirror.auto` off, others leave them alone; a broken file is told once in either case."""
+    monkeypatch.setenv("RECOLLECT_MIRROR_AUTO", auto)
+    cli.ok("task", "add", "Write docs")
+    (path,) = cli.home.glob("projects/*/tasks.json")
+    edit(path, "Write docs", "Write the docs")
+    cli.ok("recall", "anything")
+    taken = "Write the docs" in path.with_name(".tasks.json.base").read_text()
+    assert taken == (auto == "true")
+    assert cli.ok("task", "show", "TASK-001", "--json").json["description"] == "Write the docs"
+    path.write_text("{")
+    for words in (("list",), ("start", "TASK-001"), ("add", "Another")):
+        done = cli("task", *words)
+        assert (done.status, done.err.count("tasks.json was left as it is")) == (0, 1)
+        assert path.read_text() == "{"
+
+
+@pytest.mark.row("B3", "person-edits")
+def test_an_outdated_copy_takes_nothing_away(filled: Cli) -> None:
+    """Somebody has the file open while commands go on, and saves it then."""
+    path = path_of(filled)
+    outdated = path.read_text()
+    for at in range(3):
+        filled.ok("remember", f"Said meanwhile, number {at} of {at * 7919}")
+    save(path, outdated.replace(TEXTS[0], "The scheduler uses TAI"))
+    done = filled("recall", "scheduler")
+    assert done.err == f"Note: {path}: changed [id:1]\n"
+    assert said(filled) == {
+        "The scheduler uses TAI",
+        *TEXTS[1:],
+        *(f"Said meanwhile, number {at} of {at * 7919}" for at in range(3)),
+    }
+    assert "Said meanwhile, number 2" in path.read_text()
+
+
+def test_what_came_later_is_told_where_it_is_not_sure(filled: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a repository the file names no version, so that a line that is gone may be one that somebody removed."""
+    monkeypatch.setenv("RECOLLECT_MIRROR_PATH", "NOTES.md")
+    filled.ok("recall", "scheduler")
+    path = filled.folder / "NOTES.md"
+    outdated = path.read_text()
+    filled.ok("remember", "Said meanwhile")
+    save(path, outdated)
+    done = filled("recall", "scheduler")
+    assert "[id:7] came after what was edited there, and stays; `recollect forget` takes it out" in done.err
+    assert "Said meanwhile" in path.read_text()
+
+
 def test_items_are_never_read_back(cli: Cli) -> None:
     """An edited `items.json` is set aside with a message, and made anew from the files."""
     (cli.folder / "notes.md").write_text("# Decisions\n\nDecision: we chose Fastify over Express for its types.\n")
@@ -216,11 +267,32 @@ def test_items_are_never_read_back(cli: Cli) -> None:
     cli.ok("items", "extract")
     (path,) = cli.home.glob("projects/*/items.json")
     good = path.read_text()
-    save(path, "[]\n")
-    done = cli.ok("items", "extract")
-    assert "items.json is made from the files and was changed by somebody" in done.out
-    assert path.read_text() == good
-    assert [each.read_text() for each in path.parent.glob("items.json.edited-*")] == ["[]\n"]
+    for count, words in enumerate((("recall", "anything"), ("items", "extract"), ("task", "list", "--json")), start=1):
+        save(path, "[]\n")
+        done = cli(*words)
+        assert done.status == 0
+        assert done.err.count("items.json is made from the files and was changed by somebody") == 1
+        assert path.read_text() == good
+        assert [each.read_text() for each in path.parent.glob("items.json.edited-*")] == ["[]\n"] * count
+        cli.ok(*words)
+
+
+def test_items_that_nobody_touched_are_not_read(cli: Cli, opened: Opened) -> None:
+    """Nor is a file made of them where nobody asked for any; what is no file is set aside."""
+    cli.ok("remember", TEXTS[0])
+    assert not [*cli.home.rglob("items.json")]
+    cli.ok("items", "extract")
+    time.sleep(0.15)
+    cli.ok("recall", "scheduler")
+    opened.looking, opened.names = True, []
+    cli.ok("recall", "scheduler")
+    opened.looking = False
+    assert "items.json" not in opened.names
+    (path,) = cli.home.glob("projects/*/items.json")
+    path.unlink()
+    os.mkfifo(path)
+    assert "items.json is made from the files" in cli("recall", "scheduler").err
+    assert path.is_file()
 
 
 # --- Nothing is lost, and no command fails ----------------------------------------------------------------------------

@@ -396,6 +396,87 @@ def test_many_threads_take_an_edit_once(desk: Desk) -> None:
     assert desk.memory.get(7).reinforcements == ()
 
 
+# --- Outdated copies --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("B3", "person-edits")
+@pytest.mark.parametrize("path", [None, "MEMORY.md"], ids=["under the home", "in the repository"])
+def test_a_copy_from_before_takes_nothing_away_that_came_since(memory: Recollect, path: str | None) -> None:
+    """Saved over a newer file, it changes and removes what its own lines say, and nothing else."""
+    for text in TEXTS:
+        memory.remember(text)
+    desk = Desk(memory, mirror_of(memory, path=path))
+    desk.mirror.write()
+    outdated = desk.text
+    for at in range(4):
+        memory.remember(f"Said meanwhile, number {at} of {at * 7919}")
+        desk.mirror.write()
+    memory.update(2, "Invoices are rendered by the day worker")
+    memory.update(4, "Tests run against a copy")
+    memory.forget(6)
+    desk.mirror.write()
+    desk.save(without(outdated, "3").replace("uses UTC", "uses TAI").replace("a real database", "nothing"))
+    later = () if path is None else ("7", "8", "9", "10")
+    assert desk.mirror.take_edits() == Taken(changed=("1",), removed=("3",), conflicts=(("4", "11"),), later=later), (
+        "only a file without a name leaves a doubt"
+    )
+    said = desk.said()
+    assert (said["1"], said["2"]) == ("The scheduler uses TAI", "Invoices are rendered by the day worker")
+    assert (said["4"], said["11"]) == ("Tests run against a copy", "Tests run against nothing")
+    assert {*said} == {"1", "2", "4", "5", "7", "8", "9", "10", "11"}
+    assert {str(entry.id) for entry in parsed(desk.text).entries} == {*said}
+    assert desk.mirror.take_edits() == NOTHING
+
+
+def test_the_line_that_came_last_can_be_removed(desk: Desk) -> None:
+    """A file without it is what was there before to the letter, but for the name of the version."""
+    desk.memory.remember("Said last")
+    desk.mirror.write()
+    desk.save(without(desk.text, "7"))
+    assert desk.mirror.take_edits() == Taken(removed=("7",))
+
+
+def test_a_copy_too_old_to_be_known_takes_nothing_away(desk: Desk) -> None:
+    """Lines that say what memory once said are no edits, others are kept beside it, and none is taken for removed."""
+    outdated = desk.text
+    desk.memory.update(1, "The scheduler uses GMT")
+    desk.memory.update(2, "Invoices are rendered by the day worker")
+    desk.memory.forget(4)
+    for at in range(10):
+        desk.memory.remember(f"Said meanwhile, number {at} of {at * 7919}")
+        desk.mirror.write()
+    before = desk.said()
+    desk.save(without(outdated, "3").replace("billing worker", "night worker") + "\n- Ask Ada\n")
+    taken = desk.mirror.take_edits()
+    assert (taken.added, taken.conflicts) == (("18",), (("2", "17"),))
+    assert set(taken.later) == {"3", *(str(number) for number in range(7, 17))}
+    assert taken == Taken(added=taken.added, conflicts=taken.conflicts, later=taken.later)
+    assert desk.said() == before | {"17": "Invoices are rendered by the night worker", "18": "Ask Ada"}
+
+
+def test_a_name_that_was_stripped_leaves_the_likeliest_version(desk: Desk) -> None:
+    """An editor that drops comments costs certainty: what came since stays, and that is told."""
+    outdated = re.sub(r" *<!--.*?-->", "", desk.text)
+    desk.memory.remember("Said meanwhile")
+    desk.mirror.write()
+    desk.save(outdated.replace("uses UTC", "uses TAI"))
+    taken = desk.mirror.take_edits()
+    assert (taken.changed, taken.removed) == (("1",), ())
+    assert desk.said()["7"] == "Said meanwhile"
+
+
+def test_what_was_erased_is_not_kept_in_what_was_written_before(desk: Desk) -> None:
+    """The past of the file knows no words, and stays small."""
+    for at in range(20):
+        desk.memory.update(1, f"The scheduler uses clock {at}")
+        desk.mirror.write()
+    folder = desk.mirror.path.parent
+    past = folder / ".MEMORY.md.past"
+    assert past.stat().st_mode & 0o777 == 0o600
+    assert past.stat().st_size < 2_000
+    assert "scheduler" not in past.read_text()
+
+
 # --- Asking first -----------------------------------------------------------------------------------------------------
 
 
@@ -625,7 +706,7 @@ with recollect.open(project, home=home, background=False) as memory:
 """
 
 
-@pytest.mark.parametrize("fatal", [1, 2, -2])
+@pytest.mark.parametrize("fatal", [1, 2, 3, -3])
 @pytest.mark.parametrize("then", ["as it is", "edited again"])
 def test_a_kill_between_taking_and_writing_changes_nothing_twice(
     desk: Desk, tmp_path: Path, fatal: int, then: str

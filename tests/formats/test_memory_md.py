@@ -10,11 +10,12 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from recollect import Kind, Memory, Procedure, Status, TooLarge
 from recollect.formats.memory_md import PLAIN, Layout, Parsed, parsed, written
 from recollect.model import MemoryId, Uid
-from recollect.policy.mirror import SECTIONS, Entry, entry_of
+from recollect.policy.mirror import SECTIONS, Entry, Version, entry_of
 
 NOW = datetime(2026, 2, 1, 9, tzinfo=UTC)
 ROOMY = 10_000_000
@@ -144,7 +145,19 @@ def test_markers_that_were_stripped_leave_the_texts(memories: list[Memory], layo
         ("Two\nlines", ["- Two <!-- 1 -->", "  lines"]),
         ("A list:\n- one\n- two", ["- A list: <!-- 1 -->", "  - one", "  - two"]),
         ("Far\n\napart", ["- Far <!-- 1 -->", "", "  apart"]),
-        ("# 1 rule", ["- # 1 rule <!-- 1 -->"]),
+        ("# 1 rule", [r"- \# 1 rule <!-- 1 -->"]),
+        (r"\# 1 rule", [r"- \\# 1 rule <!-- 1 -->"]),
+        ("#1 rule", ["- #1 rule <!-- 1 -->"]),
+        ("- a\n- b", [r"- \- a <!-- 1 -->", "  - b"]),
+        ("1. one\n2. two", [r"- 1\. one <!-- 1 -->", "  2. two"]),
+        ("1.5 litres", ["- 1.5 litres <!-- 1 -->"]),
+        ("> said so\n> twice", [r"- \> said so <!-- 1 -->", "  > twice"]),
+        ("-v is verbose", ["- -v is verbose <!-- 1 -->"]),
+        ("Title\n=====\nand\n# more", ["- Title <!-- 1 -->", r"  \=====", "  and", r"  \# more"]),
+        ("a\n---\nb", ["- a <!-- 1 -->", r"  \---", "  b"]),
+        ("a\n- # b\n1. # c", ["- a <!-- 1 -->", r"  - \# b", r"  1. \# c"]),
+        ("Run\n```sh\n# as root\nmake\n```", ["- Run <!-- 1 -->", "  ```sh", "  # as root", "  make", "  ```"]),
+        ("Run\n```sh\n# as root", ["- Run <!-- 1 -->", r"  \```sh", r"  \# as root"]),
         ("Ends in a space ", ["- Ends in a space&#32; <!-- 1 -->"]),
         ("  begins so", ["- &#32; begins so <!-- 1 -->"]),
         ("Line\n", ["- Line&#10; <!-- 1 -->"]),
@@ -161,6 +174,33 @@ def test_texts_are_written_as_plainly_as_they_can_be(content: str, lines: list[s
     text = text_of(made(content))
     assert text.split("\n")[text.split("\n").index("## Project Context") + 2 : -1] == lines
     assert [entry.text for entry in parsed(text).entries] == [content]
+
+
+@pytest.mark.row("B13", "obsidian")
+@given(memories=memories, layout=layouts)
+def test_the_file_has_no_headings_but_its_own(memories: list[Memory], layout: Layout) -> None:
+    """Whatever texts begin with or hold, Markdown sees sections and one entry for each memory."""
+    text = written(memories, limit=ROOMY, layout=replace(layout, front=()))
+    tokens = MarkdownIt("commonmark").parse(text)
+    headings = [token for token in tokens if token.type == "heading_open"]
+    assert [token.level for token in headings] == [0] * len(headings)
+    assert len(headings) == len(re.findall(r"^#+ ", text, re.MULTILINE))
+    assert sum(token.type == "list_item_open" and token.level == 1 for token in tokens) == len(memories)
+    assert {token.type for token in tokens if not token.level} <= {
+        *("heading_open", "inline", "heading_close", "html_block", "bullet_list_open", "bullet_list_close"),
+    }
+
+
+@given(memories=memories, layout=layouts)
+def test_a_version_is_told_by_what_it_shows(memories: list[Memory], layout: Layout) -> None:
+    """The name that a file carries is that of its entries, and costs no more room than it takes."""
+    layout = replace(layout, mark="3f2a9c01")
+    text = written(memories, limit=ROOMY, layout=layout, named=True)
+    result = parsed(text)
+    assert result.version == Version.of(result.entries).name
+    assert result.layout == layout
+    assert text.replace(f"-{result.version}:", ":") == written(memories, limit=ROOMY, layout=layout)
+    assert written(memories, limit=len(text), layout=layout, named=True) == text
 
 
 # --- Sections, order, diffs -------------------------------------------------------------------------------------------

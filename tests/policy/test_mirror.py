@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -22,9 +22,10 @@ from recollect.policy.mirror import (
     Merge,
     Reconciliation,
     Restore,
+    Version,
     contents,
+    edited_version,
     entry_of,
-    likely_base,
     own_tag,
     reconciled,
 )
@@ -519,21 +520,73 @@ def test_a_line_without_what_was_written_stands_beside_its_memory() -> None:
     assert edit.against == ours[0]
 
 
+# --- Which version was edited -----------------------------------------------------------------------------------------
+
+
+def version(*texts: str) -> Version:
+    return Version.of(shown(facts(*texts)))
+
+
 @pytest.mark.parametrize(
-    "theirs, expected",
+    "texts, edited",
     [
-        ({1: "b1", 2: "b2", 3: "b3"}, {1: "b1", 2: "b2", 3: "b3"}),
-        ({1: "a1", 2: "a2", 4: "a4"}, {1: "a1", 2: "a2", 4: "a4"}),
-        ({1: "x", 2: "a2"}, {1: "b1", 2: "a2"}),
-        ({3: "x", 4: "x"}, {1: "b1", 2: "b2", 3: "b3", 4: "a4"}),
-        ({}, {1: "b1", 2: "b2"}),
+        (("a", "b", "c"), 0),
+        (("a", "b"), 1),
+        (("a", "b", "new"), 1),
+        (("a", "x"), 2),
+        (("a", "b", "c", "new"), 0),
+        (("else",), 2),
+        ((), 2),
     ],
 )
-def test_of_two_texts_each_entry_is_of_the_likelier_one(theirs: dict[int, str], expected: dict[int, str]) -> None:
-    """What only one of them shows is not missed, and what neither said counts as changed from the older."""
-    texts = ({1: "b1", 2: "b2", 3: "b3"}, {1: "a1", 2: "a2", 4: "a4"}, theirs)
-    older, newer, now = ([Entry(id=MemoryId(at), text=text) for at, text in each.items()] for each in texts)
-    assert {entry.id: entry.text for entry in likely_base(older, newer, now)} == expected
+def test_without_a_name_the_least_difference_tells(texts: tuple[str, ...], edited: int) -> None:
+    """The file is taken for an edit of the version that it is most like."""
+    versions = [version("a", "b", "c"), version("a", "b"), version("a")]
+    assert edited_version(versions, shown(facts(*texts))) == versions[edited]
+    assert edited_version(versions, [Entry(text=text) for text in texts]) == versions[edited], "also without ids"
+
+
+def test_of_versions_that_are_as_like_the_newest_is_taken() -> None:
+    """Where neither texts nor places tell, what is newer is likelier; where places tell, they do."""
+    there = Version.of([replace(entry, section="Never") for entry in shown(facts("a"))])
+    versions = [version("a"), there, version("b")]
+    assert edited_version(versions, []) == versions[0]
+    assert edited_version(versions, [Entry(text="a", section="Never")]) == there
+
+
+def test_a_name_tells_whatever_the_file_is_like() -> None:
+    """A line that was removed is not the line that an older version lacks; an unknown name is no version at all."""
+    versions = [version("a", "b"), version("a")]
+    only_a = shown(facts("a"))
+    assert edited_version(versions, only_a, versions[0].name) == versions[0]
+    assert edited_version(versions, only_a, versions[1].name) == versions[1]
+    assert edited_version(versions, only_a, "00000000") is None
+    assert edited_version([], only_a) is None
+
+
+def test_going_back_to_a_version_brings_back_what_the_file_removed() -> None:
+    """Undone in the editor, a removal is undone; what memory itself forgot meanwhile stays forgotten."""
+    memories = facts(*TEXTS)
+    before = replace(Version.of(shown(memories)), taken_out=frozenset({MemoryId(1)}))
+    after = Version.of(shown(memories[2:]))
+    found = edited_version([after, before], shown(memories), before.name)
+    assert found is not None
+    ours = [replace(memory, status=Status.FORGOTTEN) for memory in memories[:2]] + memories[2:]
+    result = reconciled(found.entries(TEXTS), shown(memories), ours)
+    assert one(result) == Restore(memory=ours[0], line=0)
+    assert edited_version([after, before], shown(memories)[:-1], before.name) == before
+
+
+def test_what_a_version_lacks_is_what_came_later() -> None:
+    """Neither what it shows itself, nor what the file says under any id, has come and is missing."""
+    older, newer = version("a", "b"), version("a", "b", "c", "d", "e")
+    theirs = [*shown(facts("a")), Entry(text="d"), Entry(id=MemoryId(5), text="changed")]
+    assert older.lacks(newer, theirs) == (3,)
+
+
+def test_a_version_without_the_words_shows_less() -> None:
+    """What nobody can say any more, because it was erased, is not part of it."""
+    assert version("a", "b").entries(["b", "c"]) == (shown(facts("a", "b"))[1],)
 
 
 @pytest.mark.parametrize(
@@ -660,3 +713,142 @@ def test_the_text_of_a_line_is_among_what_may_be_remembered_of_it(text: str) -> 
     for edit in reconciled([], [entry], []).edits:
         assert isinstance(edit, Adopt)
         assert edit.draft.content in contents(entry)
+
+
+# --- Whatever has happened since ---------------------------------------------------------------------------------------
+
+
+def saying(number: int) -> str:
+    """A text that is like no other."""
+    return fingerprint(f"text {number}")
+
+
+@dataclass
+class Past:
+    """A store, and the versions of the file that were written as it changed, each with its entries."""
+
+    memories: dict[int, Memory] = field(default_factory=dict)
+    written: list[tuple[Version, list[Entry]]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def fresh(self) -> str:
+        self.texts.append(saying(len(self.texts)))
+        return self.texts[-1]
+
+    def change(self, how: str, at: int) -> None:
+        live = [memory for memory in self.memories.values() if memory.active]
+        if how == "add" or not live:
+            number = len(self.memories) + 1
+            self.memories[number] = made(number, self.fresh())
+            return
+        memory = live[at % len(live)]
+        match how:
+            case "change":
+                memory = made(memory.id, self.fresh(), status=memory.status, kind=memory.kind)
+            case "forget":
+                memory = replace(memory, status=Status.FORGOTTEN)
+            case "pin":
+                memory = replace(memory, status=Status.PINNED)
+            case "move":
+                memory = replace(memory, kind=Kind.WARNING)
+        self.memories[memory.id] = memory
+
+    def write(self) -> None:
+        entries = shown([memory for memory in self.memories.values() if memory.active])
+        self.written.insert(0, (Version.of(entries), entries))
+
+    @property
+    def versions(self) -> list[Version]:
+        return [version for version, _ in self.written]
+
+
+changes = st.tuples(st.sampled_from(["add", "add", "change", "forget", "pin", "move"]), st.integers(0, 50))
+
+
+@st.composite
+def pasts(draw: st.DrawFn) -> Past:
+    past = Past()
+    for step in draw(st.lists(st.lists(changes, max_size=5), min_size=1, max_size=8)):
+        for how, at in step:
+            past.change(how, at)
+        past.write()
+    for how, at in draw(st.lists(changes, max_size=3)):  # not written yet
+        past.change(how, at)
+    return past
+
+
+edits = st.tuples(st.sampled_from(["remove", "remove", "change", "new", "shift"]), st.integers(0, 50))
+
+
+@dataclass
+class Saved:
+    """What somebody made of a version."""
+
+    entries: list[Entry]
+    removed: set[int] = field(default_factory=set)
+    changed: dict[int, str] = field(default_factory=dict)
+    new: list[str] = field(default_factory=list)
+
+
+def saved(past: Past, opened: Sequence[Entry], steps: Sequence[tuple[str, int]]) -> Saved:
+    found = Saved([*opened])
+    for how, at in steps:
+        here = at % len(found.entries) if found.entries else 0
+        if how == "new" or not found.entries:
+            found.new.append(past.fresh())
+            found.entries.insert(here, Entry(text=found.new[-1]))
+        elif found.entries[here].id is None:
+            continue
+        elif how == "remove":
+            found.removed.add(found.entries.pop(here).id or 0)
+        elif how == "change":
+            found.entries[here] = replace(found.entries[here], text=past.fresh())
+            found.changed[found.entries[here].id or 0] = found.entries[here].text
+        else:
+            found.entries.append(found.entries.pop(here))
+    found.changed = {number: text for number, text in found.changed.items() if number not in found.removed}
+    return found
+
+
+@pytest.mark.row("B3", "person-edits")
+@given(past=pasts(), which=st.integers(0, 7), steps=st.lists(edits, max_size=6))
+def test_an_edit_of_any_version_removes_what_it_removed_and_nothing_else(
+    past: Past, which: int, steps: list[tuple[str, int]]
+) -> None:
+    """However memory has changed since somebody opened the file: what they took out goes, unless it changed meanwhile.
+
+    All else stays, what they wrote is said, and where memory had changed the same line both are.
+    """
+    version, opened = past.written[which % len(past.written)]
+    theirs = saved(past, opened, steps)
+    ours = [*past.memories.values()]
+    found = edited_version(past.versions, theirs.entries, version.name)
+    assert found is not None
+    result = reconciled(found.entries(past.texts), theirs.entries, ours)
+    was = {entry.id: entry.text for entry in opened}
+    meant = {number for number in theirs.removed if past.memories[number].active}
+    same = {number for number in meant if past.memories[number].content == was[MemoryId(number)]}
+    assert {memory.id for memory in result.removals} == same
+    assert {memory.id for memory in result.kept} == meant - same
+    after = carried_out(ours, result)
+    for text in (*theirs.changed.values(), *theirs.new):
+        assert fingerprint(text) in after
+    for memory in ours:
+        if memory.active and memory.id not in same:
+            replaced = theirs.changed.get(memory.id) if memory.content == was.get(memory.id) else None
+            assert fingerprint(replaced or memory.content) in after
+
+
+@given(past=pasts(), which=st.integers(0, 7), steps=st.lists(edits, max_size=6))
+def test_without_a_name_nothing_is_removed_that_the_likeliest_version_does_not_show(
+    past: Past, which: int, steps: list[tuple[str, int]]
+) -> None:
+    """A version that was saved as it was is no edit; of any other, what came after the likeliest version stays."""
+    _, opened = past.written[which % len(past.written)]
+    theirs = saved(past, opened, steps)
+    found = edited_version(past.versions, theirs.entries)
+    assert found is not None
+    result = reconciled(found.entries(past.texts), theirs.entries, past.memories.values())
+    assert {memory.id for memory in result.removals} <= found.lines.keys()
+    if not (theirs.removed or theirs.changed or theirs.new):
+        assert result == NOTHING

@@ -41,6 +41,7 @@ from ..model import (
     Tag,
     Version,
 )
+from ..policy.access import Right, Role, require
 from ..policy.admit import clean_tags
 from ..policy.query import parse_limit, parse_order, parse_where
 from ..policy.written import Style
@@ -71,6 +72,7 @@ from .definitions import Alias, Seasonal
 from .files import Files
 from .gaps import Gap
 from .graph import Graph
+from .guard import guarded
 from .habit import Habits
 from .lineage import Lineage
 from .maintain import Overview
@@ -124,6 +126,7 @@ class Recollect:
         other_embedder: Callable[[str], Embedder | None] = lambda model: None,
         reranker: Reranker | None = None,
         background: bool = False,
+        role: Role = Role.ADMIN,
     ) -> None:
         folder = identity.folder if identity else None
         self._opened: dict[SpaceName, Store] = {}
@@ -133,7 +136,7 @@ class Recollect:
         self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
         self._identity = identity
         self._home = home
-        self._places = Places(identity=identity, home=home)
+        self._places = Places(identity=identity, home=home, role=role)
         self._background = Background(self._do_a_little) if background else None
         self._parts = Parts(
             project=lambda: self._store("project"),
@@ -148,6 +151,7 @@ class Recollect:
             wake=self._background.wake if self._background else _asleep,
             reranker=reranker or AsRanked(),
             watch=Watch(),
+            role=role,
             root=str(identity.root) if identity else "",
         )
         self._contexts = Contexts(self._parts, identity.root if identity else None, lambda: self.tasks.to_do())
@@ -183,7 +187,8 @@ class Recollect:
             if self._closed:
                 raise StoreError(space, "is closed")
             if space not in self._opened:
-                self._opened[space] = self._openers[space]()
+                require(self._parts.role, Right.READ, space)
+                self._opened[space] = guarded(self._openers[space](), self._parts.role, space)
             return self._opened[space]
 
     # --- Writing ---------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from ..model import (
     MemoryId,
     Op,
     Relation,
+    Status,
     Where,
 )
 from ..policy.compare import Claim, Consolidation, Said, Verdict, claim_of, said, verdict
@@ -98,6 +99,8 @@ def consolidated(parts: Parts, store: Store, adds: list[Add]) -> list[Add]:
 
 def _related(parts: Parts, store: Store, comparer: Comparer, add: Add) -> Add:
     new = add.memory
+    if new.status is Status.QUARANTINED:  # what nobody vouches for takes nobody's place and opens no conflict
+        return add
     relations: list[Relation] = []
     near = _neighbours(parts, store, new)
     for other, close in zip(near, comparer.closeness(new.content, [each.content for each in near]), strict=True):

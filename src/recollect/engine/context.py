@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,8 +16,10 @@ from pathlib import Path
 from ..model import (
     LIVE,
     Condition,
+    Corpus,
     Given,
     GivenItem,
+    Hit,
     Kind,
     Memory,
     Op,
@@ -28,13 +31,16 @@ from ..model import (
     Tier,
     Why,
     Withheld,
+    WordStatistics,
 )
 from ..policy.budget import PART_OF, allocate, ceilings_of, pack
 from ..policy.intent import Intent, intent
+from ..policy.occasions import RULES, occasions
 from ..policy.redact import redact
 from ..policy.render import acting_text
+from ..policy.stem import stem
 from ..policy.tokens import estimate_tokens
-from ..policy.worth import worthwhile
+from ..policy.worth import rules_for, stems_needed, worthwhile
 from ..policy.written import HOSTS, Caps, HostStyle, Style, Written, write
 from ..store import Store
 from . import acting, recall
@@ -49,6 +55,8 @@ POOL = 15
 """How many found memories are looked at for a prompt."""
 START_WARNINGS = 5
 START_SUMMARIES = 2
+_RULES_READ = 40
+_POSTINGS = 2_000
 _LABEL = 10
 """About how many tokens an item takes besides its text: its reference, kind and date."""
 _QUERY_KEPT = 500
@@ -227,7 +235,10 @@ class Contexts:
             statuses=frozenset(statuses),
         )
         result = recall.recall(self._parts, wanted.query, wish)
-        sure = worthwhile(result.hits, wanted, least=self._parts.settings.recall.inject_gate)
+        among = self._statistics(stems_needed(result.hits, wanted))
+        sure = worthwhile(result.hits, wanted, among, least=self._parts.settings.recall.inject_gate)
+        known = {hit.memory.uid for hit in sure}
+        sure += [hit for hit in self._rules(situation) if hit.memory.uid not in known]
         hits = [hit for hit in sure if hit.memory.status is not Status.PINNED]
         return [
             _offer(
@@ -238,6 +249,34 @@ class Contexts:
             )
             for hit in hits[: self._parts.settings.recall.inject]
         ], result.conflicts
+
+    def _statistics(self, stems: frozenset[str]) -> WordStatistics:
+        """How frequent words are in both spaces together."""
+        found = [store.statistics(stems, corpus=Corpus.MEMORY) for store in self._stores()]
+        holding = Counter[str]()
+        for each in found:
+            holding.update(each.holding)
+        texts, words = sum(each.texts for each in found), sum(each.words for each in found)
+        return WordStatistics(texts=texts, words=words, holding=holding)
+
+    def _rules(self, situation: Situation) -> list[Hit]:
+        """Rules about the tools that the request takes, if it is an everyday one."""
+        asked = occasions(situation.prompt)
+        if not asked:
+            return []
+        where = (
+            Condition("kind", Op.IN, tuple(sorted(RULES))),
+            Condition("status", Op.IN, tuple(sorted(LIVE))),
+            _reach(situation),
+        )
+        stems = {stem(name) for each in asked for name in each.names}
+        memories = []
+        for store in self._stores():
+            found = store.find(
+                tuple(sorted(stems)), corpus=Corpus.MEMORY, where=where, limit=_RULES_READ, postings=_POSTINGS
+            )
+            memories += [each.of for each in store.entries(found.items, corpus=Corpus.MEMORY, where=where)]
+        return rules_for(situation.prompt, [each for each in memories if isinstance(each, Memory)])
 
     def _bridge(self, situation: Situation) -> Iterator[_Offer]:
         """What other agents of the session found, the latest first."""

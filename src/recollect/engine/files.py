@@ -21,6 +21,8 @@ from .migrate import Migrated
 from .mirror import Mirror, Taken
 from .parts import Parts, SpaceName
 from .project import Project
+from .sources import FILE as ITEMS
+from .sources import Items
 from .tasks import FILE as TASKS
 from .tasks import TakenTasks, Tasks
 from .transfer import Progress
@@ -64,13 +66,16 @@ class Files:
             return Mirror.of(self._parts, self._identity)
         raise ProjectError(f"a memory without a {'home' if space == 'global' else 'project'} has no MEMORY.md")
 
-    def take_edits(self) -> News:
+    def take_edits(self, *, tasks: bool = False) -> News:
         """Take over what somebody has changed in `MEMORY.md`, in the global one and in `tasks.json`.
 
-        A file that is as it was when it was last looked at is not opened. Nothing happens while `mirror.auto` or memory
-        is off.
+        An `items.json` that somebody has changed is set aside, and written as it was. A file that is as it was when it
+        was last looked at is not opened. Nothing happens while memory is off, nor while `mirror.auto` is; but for
+        `tasks`, if they are what this is about.
         """
         news = [each for space, folder in self._in_step() for each in self._taken(space, _Seen(folder))]
+        if tasks and not self._parts.settings.mirror.auto and self._identity and not self._parts.switch.off_where():
+            news.append(self._taken_tasks(_Seen(self._identity.folder)))
         return News(
             taken=tuple(line for each in news for line in each.taken),
             trouble=tuple(line for each in news for line in each.trouble),
@@ -107,11 +112,19 @@ class Files:
             yield News(trouble=(str(error),))
         if space == "global":
             return
+        yield self._taken_tasks(seen)
+        items = Items(self._parts, None, seen.folder)
+        try:
+            yield seen.unless_same(seen.folder / ITEMS, lambda: News(trouble=items.restore_file()))
+        except (RecollectError, OSError) as error:
+            yield News(trouble=(f"{ITEMS}: {error}",))
+
+    def _taken_tasks(self, seen: _Seen) -> News:
         tasks = Tasks(self._parts, seen.folder)
         try:
-            yield seen.unless_same(seen.folder / TASKS, lambda: _task_news(tasks.take_edits()))
+            return seen.unless_same(seen.folder / TASKS, lambda: _task_news(tasks.take_edits()))
         except (RecollectError, OSError) as error:
-            yield News(trouble=(f"{TASKS}: {error}",))
+            return News(trouble=(f"{TASKS}: {error}",))
 
     def _write(self, space: SpaceName, seen: _Seen) -> None:
         try:
@@ -214,6 +227,9 @@ def _mirror_news(taken: Taken, path: Path, space: SpaceName) -> News:
         trouble.append(f"{path}: {both} was changed there and here; both are kept, `recollect conflicts` settles it")
     if taken.kept:
         trouble.append(f"{path}: {_named(taken.kept)} was removed there and changed here, and stays")
+    if taken.later:
+        new = _named(taken.later)
+        trouble.append(f"{path}: {new} came after what was edited there, and stays; `recollect forget` takes it out")
     if taken.waiting:
         gone = f"{len(taken.waiting):,} lines are gone at once"
         trouble.append(f"{path}: {gone}: `{command} --confirm` forgets them, `--keep` brings them back")

@@ -1,7 +1,8 @@
 """MEMORY.md: the file that shows the long-term memory of a project, or the global one, and takes edits back.
 
-What was last written is kept beside the store, so that a difference is known for an edit. Edits come in by the same
-door as everything else, and only then the file is written anew. A file that cannot be read is left as it is.
+What was last written is kept beside the store, so that a difference is known for an edit; of a few versions before it
+is kept what they showed, for whoever had one of them open. Edits come in by the same door as everything else, and only
+then the file is written anew. A file that cannot be read is left as it is.
 
 Killed at any point, the next call goes on from there: what was taken in already is found to be there, and the text
 that was about to be written is kept under another name until the file holds it.
@@ -37,6 +38,7 @@ from ..errors import (
     TooLarge,
 )
 from ..formats.memory_md import PLAIN, Layout, Parsed, parsed, written
+from ..formats.mirror_past import past_from, past_json
 from ..model import (
     LIVE,
     Add,
@@ -46,6 +48,7 @@ from ..model import (
     LinkKind,
     Mark,
     Memory,
+    MemoryId,
     Op,
     Order,
     Origin,
@@ -69,8 +72,10 @@ from ..policy.mirror import (
     MirrorEdit,
     Reconciliation,
     Restore,
+    Version,
     contents,
-    likely_base,
+    edited_version,
+    entry_of,
     reconciled,
 )
 from ..policy.redact import redact
@@ -111,6 +116,8 @@ class Taken:
     """What memory says and what the file says, where both were changed; each is a conflict that is open."""
     kept: tuple[str, ...] = ()
     """Memories whose lines were removed and that were changed meanwhile; they stay."""
+    later: tuple[str, ...] = ()
+    """Memories that are not in the file and seem to have come after somebody opened it; they stay."""
     waiting: tuple[str, ...] = ()
     """So many lines were removed at once that somebody must confirm it; until then the file is not written."""
     problems: tuple[str, ...] = ()
@@ -138,6 +145,7 @@ class Mirror:
         where = "" if path.parent == folder else f".{_short(str(path))}"
         self._base = folder / f".{NAME}{where}.base"
         self._next = folder / f".{NAME}{where}.next"
+        self._past = folder / f".{NAME}{where}.past"
         self._lock = folder / f".{NAME}{where}.lock"
         self._mark = _short(folder.name)
 
@@ -240,20 +248,21 @@ class Mirror:
         if self._last_written(found):
             return Taken()
         theirs = self._parsed(found)
-        base = self._written_before(theirs)
-        if base is None and theirs.layout.mark != self._mark and theirs.entries and removals != "do":
+        versions = self._versions()
+        if not versions and theirs.layout.mark != self._mark and theirs.entries and removals != "do":
             # It may have come with somebody else's repository.
             command = "recollect mirror --global" if self._space == "global" else "recollect mirror"
             takes = f"`{command} --confirm` makes memories of its {len(theirs.entries):,} entries"
             problem = f"was not written here and was left as it is; {takes}"
             return Taken(problems=(f"{self.path}: {problem}",))
-        theirs = _redacted(theirs, base or ())
         store, now = self._store(), self._parts.clock()
         with store.snapshot():
             head = store.audit_head()
-            result = self._reconciled(store, base or (), theirs)
+            base = self._written_before(store, versions, theirs)
+            theirs = _redacted(theirs, base.entries)
+            result = self._reconciled(store, base.entries, theirs)
         waits = bool(result.removals) and (removals == "undo" or (removals == "ask" and result.asks))
-        work = _Work(self._parts, self._scope, origin, now, str(self.path))
+        work = _Work(self._parts, self._scope, origin, now, str(self.path), Taken(later=base.later))
         work.plan(replace(result, removals=() if waits else result.removals))
         if work.changes:
             # The state of the store is in the key: the same lines may be added, forgotten and added again.
@@ -262,12 +271,13 @@ class Mirror:
             self._parts.wake()
         if waits and removals == "ask":
             return replace(work.taken, waiting=_refs(result.removals))
-        return self._written_anew(found, theirs.layout, work.taken)
+        gone = () if waits else result.removals
+        return self._written_anew(found, theirs.layout, work.taken, frozenset(memory.id for memory in gone))
 
-    def _written_anew(self, found: bytes, layout: Layout, taken: Taken) -> Taken:
+    def _written_anew(self, found: bytes, layout: Layout, taken: Taken, gone: frozenset[MemoryId]) -> Taken:
         """Write the file after its edits were taken, which were so whether it can be written or not."""
         try:
-            self._put(found, layout)
+            self._put(found, layout, gone)
         except (BadFile, TooLarge, StoreError) as error:
             return replace(taken, problems=(str(error),))
         except _Overtaken:
@@ -288,8 +298,11 @@ class Mirror:
 
     # --- The file ----------------------------------------------------------------------------------------------------
 
-    def _put(self, found: bytes | None, layout: Layout) -> bool:
-        """Write what is remembered over what was found. What was saved since then is not overwritten."""
+    def _put(self, found: bytes | None, layout: Layout, gone: frozenset[MemoryId] = frozenset()) -> bool:
+        """Write what is remembered over what was found. What was saved since then is not overwritten.
+
+        `gone` is what an edit of the file has removed.
+        """
         if found is None and not self._store().count(self._shown):
             return False
         text = self._text(layout, "\r\n" if found and b"\r\n" in found else "\n")
@@ -299,6 +312,7 @@ class Mirror:
         path = self._real()
         try:
             private_folder(self._folder)
+            self._keep_past(text, gone)
             if data == found:
                 write_private(self._base, [text])
                 return False
@@ -326,7 +340,9 @@ class Mirror:
                 most *= 2
                 memories = _most_important(store, self._shown, most)
         layout = replace(layout, mark=self._mark, shared=self._space == "global")
-        return written(memories, limit=limit, unseen=total - len(memories), layout=layout, newline=newline)
+        # In a repository the name would be a line more in every difference, and a conflict in every merge.
+        named = self._root is None
+        return written(memories, limit=limit, unseen=total - len(memories), layout=layout, newline=newline, named=named)
 
     def _layout(self, found: bytes | None) -> Layout:
         """What of the file is no memory: of the one that is there, else of the one that was written."""
@@ -344,15 +360,55 @@ class Mirror:
                 self._next.unlink(missing_ok=True)
         return found == _bytes(self._kept(self._base))
 
-    def _written_before(self, theirs: Parsed) -> tuple[Entry, ...] | None:
-        """What was written before somebody edited it; None if nothing was.
+    # --- What was written before --------------------------------------------------------------------------------------
 
-        A process that was killed while writing leaves two texts, of which either may have been edited since.
+    def _versions(self) -> tuple[Version, ...]:
+        """The versions of the file that are known, newest first; none if none was written.
+
+        A process that was killed while writing leaves a text of which nobody knows whether it was ever to be seen.
         """
-        kept, begun = (self._kept(path) for path in (self._base, self._next))
-        if begun is None:
-            return None if kept is None else parsed(kept).entries
-        return likely_base(parsed(kept or "").entries, parsed(begun).entries, theirs.entries)
+        texts = [text for path in (self._next, self._base) if (text := self._kept(path)) is not None]
+        found = [Version.of(parsed(text).entries) for text in texts]
+        return (*found, *past_from(self._kept(self._past) or "", found[-1])) if found else ()
+
+    def _keep_past(self, text: str, gone: frozenset[MemoryId]) -> None:
+        """Let what was last written be a version of the past, now that this text is about to be written.
+
+        Killed in between, the text that was last written is the newest still, and what came before it is found.
+        """
+        newest, versions = Version.of(parsed(text).entries), self._versions()
+        if versions and versions[0].name != newest.name:
+            past = past_json((newest, replace(versions[0], taken_out=gone), *versions[1:]))
+            write_private(self._past, [past])
+
+    def _written_before(self, store: Store, versions: tuple[Version, ...], theirs: Parsed) -> _Before:
+        """What the file said before somebody edited it. Of an edit that does not name its version that is a guess."""
+        ours = theirs.layout.mark == self._mark
+        name = theirs.version if ours else ""
+        version = edited_version(versions, theirs.entries, name)
+        if version is None:
+            if not ours:
+                return _Before()
+            version = Version.of(self._unchanged(store, theirs.entries))
+        elif name:
+            return _Before(entries=self._entries(store, version, theirs))
+        later = version.lacks(versions[0], theirs.entries) if versions and ours else ()
+        shown = store.query((*self._shown, Condition("id", Op.IN, later)), limit=None) if later else ()
+        return _Before(entries=self._entries(store, version, theirs), later=_refs(shown))
+
+    def _entries(self, store: Store, version: Version, theirs: Parsed) -> tuple[Entry, ...]:
+        """The entries of a version, whose words the file, the one last written, or memory has."""
+        texts = [entry.text for entry in theirs.entries]
+        texts += [entry.text for path in (self._next, self._base) for entry in parsed(self._kept(path) or "").entries]
+        found = {entry.id for entry in version.entries(texts)}
+        texts += [text for number in version.lines if number not in found for text in _bodies(store, number)]
+        return version.entries(texts)
+
+    def _unchanged(self, store: Store, theirs: Iterable[Entry]) -> Iterator[Entry]:
+        """The entries that say what their memories say or once said, where nothing else is known of their version."""
+        for entry in theirs:
+            if entry.id is not None and entry.text in _bodies(store, entry.id):
+                yield entry
 
     def _parsed(self, found: bytes) -> Parsed:
         text = self._decoded(found)
@@ -437,6 +493,21 @@ def _most_important(store: Store, shown: Where, most: int) -> tuple[Memory, ...]
     pinned = store.query((*shown, _PINNED), order=order, limit=most)
     others = (*shown, Condition("status", Op.NE, Status.PINNED.value))
     return (*pinned, *store.query(others, order=order, limit=most - len(pinned))) if len(pinned) < most else pinned
+
+
+def _bodies(store: Store, number: MemoryId) -> tuple[str, ...]:
+    """What the file shows of a memory, and has shown of it before."""
+    states = (store.get(number), *(version.memory for version in store.history(number)))
+    return tuple(entry_of(memory).text for memory in states if memory is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """What was written before somebody edited it."""
+
+    entries: tuple[Entry, ...] = ()
+    later: tuple[str, ...] = ()
+    """What has come since and is not in the file, where it is not sure that it has."""
 
 
 class _Overtaken(Exception):

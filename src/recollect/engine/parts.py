@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from ..config import Settings
 from ..errors import NotFound
 from ..model import Memory, MemoryId, Origin, Scope, Uid
+from ..policy.access import Role
 from ..policy.admit import Limits
 from ..policy.kinds import KindTable, kind_table
 from ..store import Store
@@ -50,6 +51,7 @@ class Parts:
     """Tell the background, if there is one, that there may be something to do."""
     reranker: Reranker
     watch: Watch
+    role: Role = Role.ADMIN
     root: str = ""
     """The working tree that memories of the project speak of; "" where there is none."""
 

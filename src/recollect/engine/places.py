@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import BadFile
+from ..policy.access import Right, Role, require
 from .home import signing_key
 from .parts import SpaceName
 from .project import Project
@@ -17,6 +18,7 @@ class Places:
 
     identity: Project | None
     home: Path | None
+    role: Role = Role.ADMIN
 
     def backups(self, space: SpaceName) -> Path | None:
         """Where the backups of a space lie."""
@@ -26,6 +28,7 @@ class Places:
 
     def store_file(self, space: SpaceName) -> Path:
         """The file of a space's store."""
+        require(self.role, Right.WRITE, space)  # whoever asks for the file is about to replace it
         backups = self.backups(space)
         if backups is None:
             raise BadFile(space, "is not kept in a folder of its own")
@@ -37,6 +40,7 @@ class Places:
 
     def sessions(self, told: str | None) -> Path:
         """Where transcripts lie: where the settings say, else beside the store."""
+        require(self.role, Right.READ, "project")
         if told is not None:
             return (self.identity.root if self.identity else Path()) / Path(told).expanduser()
         folder = self.identity.folder if self.identity else self.home

@@ -20,7 +20,7 @@ from ..model import Condition, Corpus, Define, Draft, File, Finding, Json, Kind,
 from ..policy.deeds import Said
 from ..policy.extract import findings
 from ..policy.identity import fingerprint
-from ..policy.prose import own_words
+from ..policy.marks import own_words
 from ..policy.summary import summarised
 from ..policy.tokens import estimate_tokens
 from ..store import Store

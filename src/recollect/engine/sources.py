@@ -642,7 +642,7 @@ def _written(folder: Path) -> list[str]:
 def _hash_of(path: Path) -> str:
     """The hash of a file; "" where there is none, "?" where it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).hexdigest() if stat.S_ISREG(path.stat().st_mode) else "?"
     except FileNotFoundError:
         return ""
     except OSError:
@@ -684,6 +684,15 @@ class Items:
             raise ProjectError("a memory without a project has no files to read")
         quiet: Progress = progress or (lambda done, total: None)
         return extract(self._parts, self._root, paths=paths, what=what, progress=quiet, folder=self._folder)
+
+    def restore_file(self) -> tuple[str, ...]:
+        """Write `items.json` as it should be, if it was ever written and is not; what somebody changed is set aside.
+
+        Returns what is to be told of that.
+        """
+        if self._folder is None or self._parts.switch.off_where() or not (self._folder / _WRITTEN).exists():
+            return ()
+        return _write_items(self._parts, self._parts.project(), self._folder)
 
     def list(self) -> tuple[Cited, ...]:
         """Every item, by file and line."""

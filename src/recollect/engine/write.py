@@ -32,6 +32,7 @@ from ..model import (
     Status,
     Weigh,
 )
+from ..policy.access import PROPOSED, Right, may
 from ..policy.admit import admit, admit_edit, check_text, clean_tags, clean_text, compose, share
 from ..policy.promote import lineage_trust
 from ..store import Store
@@ -85,7 +86,7 @@ def remember(
         raise TooLarge("memories", len(drafts), batch, unit="memories", setting="write.batch_limit")
     if not drafts:
         return []
-    admitted = [admit(draft, parts.limits) for draft in drafts]
+    admitted = [admit(_proposed(parts, draft), parts.limits) for draft in drafts]
     spaces = {space_of(draft.scope) for draft in admitted}
     if len(spaces) > 1:
         raise InvalidInput("scope", "global memories and others are stored in different places; write them apart")
@@ -95,16 +96,15 @@ def remember(
     store = parts.store(spaces.pop())
     thread = active_narrative(store) if admitted[0].scope is not Scope.GLOBAL else None
     placed = [_in_thread(_anchored(draft, parts.root), thread) for draft in admitted]
-    composed = [compose(draft, uid=new_uid(now), origin=origin or parts.origin, now=now) for draft in placed]
+    channel = origin or parts.origin
+    composed = [_standing(compose(draft, uid=new_uid(now), origin=channel, now=now), status) for draft in placed]
     derived_from = [_in_space(parts, store, ref) for ref in sources]
     relations = tuple(
         Relation(kind=LinkKind.DERIVED_FROM, target=each.id, content_hash=each.content_hash) for each in derived_from
     )
     adds = [
         Add(
-            memory=replace(
-                memory, status=status, trust=lineage_trust(memory.trust, (each.trust for each in derived_from))
-            ),
+            memory=replace(memory, trust=lineage_trust(memory.trust, (each.trust for each in derived_from))),
             on_duplicate=Signals(importance=parts.settings.write.duplicate_importance, access=1),
             relations=relations,
         )
@@ -116,6 +116,18 @@ def remember(
         _remembered(outcome, draft, as_given)
         for outcome, draft, as_given in zip(receipt.outcomes, admitted, drafts, strict=True)
     ]
+
+
+def _standing(memory: Memory, status: Status) -> Memory:
+    """The memory in the status it is to have; one in quarantine stays there."""
+    return memory if memory.status is Status.QUARANTINED else replace(memory, status=status)
+
+
+def _proposed(parts: Parts, draft: Draft) -> Draft:
+    """What an agent would have hold everywhere and may not write there: kept in its project until a person decides."""
+    if draft.scope is not Scope.GLOBAL or may(parts.role, Right.WRITE, "global"):
+        return draft
+    return replace(draft, scope=Scope.PROJECT, tags=(*draft.tags, PROPOSED))
 
 
 def _anchored(draft: Draft, root: str) -> Draft:

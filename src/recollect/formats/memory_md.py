@@ -2,7 +2,7 @@
 
     # Memory
 
-    <!-- recollect 3f2a9c: … -->
+    <!-- recollect 3f2a9c01-5e77b0aa: … -->
 
     ## Key Decisions
 
@@ -16,8 +16,10 @@
 
 A comment at the end of an entry names its memory: hidden where Markdown is rendered, and one line with the entry, so
 that it moves along. Further lines of an entry are indented below it. Entries are in the order of their ids, so a new
-memory is a new line and nothing else. What Markdown or an editor would spoil is written as a character reference, as
-`&#32;` for a space at the end of a line. Front matter, the title and headings of somebody's own stay in place.
+memory is a new line and nothing else, but for the name of the version where the file carries one. What Markdown or an
+editor would spoil is written as a character reference, as `&#32;` for a space at the end of a line. What Markdown would
+make a heading of, or an entry within the entry, has a backslash before it; lists further down in a text stay lists.
+Front matter, the title and headings of somebody's own stay in place.
 
 Any text can be read: what is not an entry of ours is one that somebody wrote, a bullet or a paragraph each.
 """
@@ -34,16 +36,25 @@ from typing import TypeAlias
 from ..errors import TooLarge
 from ..model import Memory, MemoryId, Status
 from ..policy.identity import canonical_text
-from ..policy.mirror import DECISIONS, SECTIONS, SUMMARIES, Entry, entry_of, own_tag
+from ..policy.mirror import DECISIONS, SECTIONS, SUMMARIES, Entry, Version, entry_of, own_tag
 
 TITLE = "Memory"
 
 _MARKER = re.compile(r"<!--[ \t]{0,4}([0-9]{1,18})[ \t]{0,4}-->")
-_OURS = re.compile(r"<!-- recollect(?: ([0-9a-f]{4,16}))?: .*-->|\*?[0-9,]+ more memor(?:y|ies) did not fit here\b.*")
+_OURS = re.compile(
+    r"<!-- recollect(?: ([0-9a-f]{4,16})(?:-([0-9a-f]{8}))?)?: .*-->"
+    r"|\*?[0-9,]+ more memor(?:y|ies) did not fit here\b.*"
+)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _BULLET = re.compile(r"([ \t]*)[-*+](?:[ \t](.*))?")
 _RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_HEADED = r"#{1,6}(?:[ \t]|$)|=+$|(?:-[ \t]*)+$|(?:\*[ \t]*){3,}$|(?:_[ \t]*){3,}$|`{3,}[^`]*$|~{3,}"
+"""What Markdown makes a heading, a rule or code of."""
+_ITEM = r"[-*+>]|[0-9]{1,9}[.)]"
+_FIRST = re.compile(rf"[0-9]{{1,9}}\\*(?=[.)](?:[ \t]|$))|\\*(?=[-*+](?:[ \t]|$)|>|{_HEADED})")
+_FURTHER = re.compile(rf"(?:[ \t]*(?:{_ITEM})(?=[ \t])){{0,8}}[ \t]*\\*(?={_HEADED})")
+"""A line up to where a backslash is needed, with those that stand there: the first of a text, or a further one."""
 _UNMERGED = re.compile(r"(?:<{7}|>{7}|\|{7})(?: .*)?")
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:: (.*))?", re.DOTALL)
 _PROPERTY = re.compile(r"[\w-]+ ?:.*|[ \t#-].*|")
@@ -90,13 +101,21 @@ class Parsed:
 
     entries: tuple[Entry, ...] = ()
     layout: Layout = PLAIN
+    version: str = ""
+    """The name of the version that somebody edited; "" where the file does not say."""
     problems: tuple[str, ...] = ()
 
 
 def written(
-    memories: Iterable[Memory], *, limit: int, unseen: int = 0, layout: Layout = PLAIN, newline: str = "\n"
+    memories: Iterable[Memory],
+    *,
+    limit: int,
+    unseen: int = 0,
+    layout: Layout = PLAIN,
+    newline: str = "\n",
+    named: bool = False,
 ) -> str:
-    """Memories as the text of the file, within so many characters.
+    """Memories as the text of the file, within so many characters; if `named`, with the name of this version of it.
 
     Where not all fit, pinned ones come first, then the more important, then the newer; how many were left out, and how
     many more there are that are `unseen` here, is said in the last line. Raises `TooLarge` where there is no room even
@@ -104,11 +123,11 @@ def written(
     """
     ranked = sorted(memories, key=lambda each: (each.status is not Status.PINNED, -each.importance, -each.id))
     entries = [entry_of(memory, layout.own) for memory in ranked]
-    page = _Page(layout, newline)
+    page = _Page(layout, newline, named=named)
     if not unseen and page.size <= limit and all(page.add(entry, limit) for entry in entries):
         return page.text()
     total = len(entries) + unseen
-    page = _Page(layout, newline, reserve=total)
+    page = _Page(layout, newline, named=named, reserve=total)
     if page.size > limit:
         raise TooLarge("mirror", page.size, limit, setting="mirror.limit")
     return page.text(total - sum(page.add(entry, limit) for entry in entries))
@@ -135,7 +154,7 @@ def parsed(text: str) -> Parsed:
         own=tuple(reader.own_titles.values()),
         mark=reader.mark,
     )
-    return Parsed(entries=tuple(reader.entries), layout=layout)
+    return Parsed(entries=tuple(reader.entries), layout=layout, version=reader.version)
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------
@@ -144,9 +163,10 @@ def parsed(text: str) -> Parsed:
 class _Page:
     """The text of a file, as it fills. Room for saying that so many were left out can be reserved."""
 
-    def __init__(self, layout: Layout, newline: str, *, reserve: int = 0) -> None:
+    def __init__(self, layout: Layout, newline: str, *, named: bool, reserve: int = 0) -> None:
         self._layout = layout
         self._newline = newline
+        self._named = named
         self._groups: dict[_Group, list[Entry]] = {}
         self.size = len(self.text(reserve))
 
@@ -177,7 +197,8 @@ class _Page:
 
     def text(self, left_out: int = 0) -> str:
         """The whole text, which says how many were left out."""
-        lines = [*_head(self._layout)]
+        entries = (entry for group in self._groups.values() for entry in group)
+        lines = [*_head(self._layout, f"-{Version.of(entries).name}" if self._named else "")]
         for section in SECTIONS:
             found = sorted(
                 (group for group in self._groups if group[0] == section), key=lambda group: group[2] or _NO_DAY
@@ -211,19 +232,20 @@ def _group(entry: Entry) -> _Group:
     return entry.section, entry.own, entry.day if entry.section == SUMMARIES else None
 
 
-def _head(layout: Layout) -> Iterator[str]:
+def _head(layout: Layout, version: str) -> Iterator[str]:
     yield from layout.front
     if layout.title:
         yield from ("", f"# {layout.title}")
-    named = f" {layout.mark}" if layout.mark else ""
+    named = f" {layout.mark}{version}" if layout.mark else ""
     yield from ("", f"<!-- recollect{named}: change, add, move and remove lines as you like; the numbers are ids -->")
 
 
 def _entry_lines(entry: Entry) -> list[str]:
     day = f"{entry.day}: " if entry.section == DECISIONS else ""
     first, *rest = _encoded(entry.text)
+    first, *rest = _escaped([day + first, *rest])
     marker = f" <!-- {entry.id} -->" if entry.id else ""
-    return [f"- {day}{first}{marker}", *(f"  {line}" if line else "" for line in rest)]
+    return [f"- {first}{marker}", *(f"  {line}" if line else "" for line in rest)]
 
 
 def _encoded(text: str) -> list[str]:
@@ -246,6 +268,49 @@ def _encoded_line(line: str) -> str:
             for at, character in enumerate(line)
         )
     return line[:-1] + _reference(line[-1]) if line[-1:].isspace() else line
+
+
+def _escaped(lines: Sequence[str]) -> list[str]:
+    """The lines of an entry with a backslash wherever Markdown would take one for more than text, code excepted."""
+    code = _code(lines)
+    escaped = [*lines]
+    for at, line in enumerate(lines):
+        found = None if at in code else (_FURTHER if at else _FIRST).match(line)
+        if found:
+            escaped[at] = f"{line[: found.end()]}\\{line[found.end() :]}"
+    return escaped
+
+
+def _unescaped(lines: Sequence[str]) -> list[str]:
+    """The same without these backslashes."""
+    code = _code(lines)
+    plain = [*lines]
+    for at, line in enumerate(lines):
+        found = None if at in code else (_FURTHER if at else _FIRST).match(line)
+        if found and found[0].endswith("\\"):
+            plain[at] = f"{line[: found.end() - 1]}{line[found.end() :]}"
+    return plain
+
+
+def _code(lines: Sequence[str]) -> frozenset[int]:
+    """Which lines are blocks of code, their fences included. A fence that nothing closes is none."""
+    inside: set[int] = set()
+    open_ended: dict[str, int] = {}
+    for at, line in enumerate(lines):
+        fence = None if at in inside else _FENCE.match(line)
+        if not fence or len(fence[1]) >= open_ended.get(fence[1][0], len(line) + 1):
+            continue
+        end = next((end for end in range(at + 1, len(lines)) if _closes(lines[end], fence[1])), None)
+        if end is None:
+            open_ended[fence[1][0]] = len(fence[1])
+        else:
+            inside.update(range(at, end + 1))
+    return frozenset(inside)
+
+
+def _closes(line: str, fence: str) -> bool:
+    bare = line.strip()
+    return len(bare) >= len(fence) and set(bare) == {fence[0]}
 
 
 def _unseen(character: str, *, around: str) -> bool:
@@ -280,6 +345,7 @@ class _Reader:
         self.title: str | None = None
         self.own_titles: dict[str, str] = {}
         self.mark = ""
+        self.version = ""
         self.fence = ""
         self.fenced_at = 0
         self._section = ""
@@ -304,6 +370,7 @@ class _Reader:
         indented = line.startswith(("  ", "\t"))
         if ours:
             self.mark = ours[1] or self.mark
+            self.version = ours[2] or self.version
             self.close()
         elif indented and self._open is not None and self._open.bullet and not (bullet and _MARKER.search(line)):
             self._continue(line)
@@ -329,8 +396,7 @@ class _Reader:
     def _inside_fence(self, line: str) -> None:
         assert self._open is not None
         self._open.lines.append(line)
-        bare = line.strip()
-        if len(bare) >= len(self.fence) and set(bare) == {self.fence[0]}:
+        if _closes(line, self.fence):
             self.fence = ""
 
     def _begin(self, number: int, text: str, *, indent: int, bullet: bool) -> None:
@@ -375,7 +441,7 @@ class _Reader:
             if bare or not rest:
                 lines.append(bare if first.strip() else bare.lstrip())
         self._open = None
-        text, day = _dated(_decoded("\n".join(lines)), entry)
+        text, day = _dated(_decoded("\n".join(_unescaped(lines))), entry)
         if text.strip():
             number = int(ids[0]) if ids else 0
             self.entries.append(replace(entry, text=text, day=day, id=MemoryId(number) if number else None))

@@ -28,6 +28,7 @@ from .identity import content_hash, fingerprint, spelled_tag
 from .kinds import KINDS, TRUST
 from .redact import redact
 from .seasons import season_name
+from .suspicion import suspicion
 from .tokens import estimate_tokens
 from .triggers import checked_trigger, procedure_trigger
 
@@ -150,13 +151,18 @@ CLEARABLE = frozenset({"procedure", "season", "valid_from", "valid_to"})
 
 
 def compose(draft: Draft, *, uid: Uid, origin: Origin, now: datetime) -> Memory:
-    """The memory that an admitted draft becomes, stamped with where and when it came in."""
-    step = Provenance(origin=origin, at=now, session_id=draft.session_id, snippet=draft.snippet, reason=draft.reason)
+    """The memory that an admitted draft becomes, stamped with where and when it came in.
+
+    What nobody vouches for and gives orders to a model is quarantined, and its provenance says why.
+    """
+    doubt = suspicion(draft.content, origin)
+    reason = f"quarantined: it {doubt}" if doubt else draft.reason
+    step = Provenance(origin=origin, at=now, session_id=draft.session_id, snippet=draft.snippet, reason=reason)
     importance = KINDS[draft.kind].importance if draft.importance is None else draft.importance
     carried = {name: getattr(draft, name) for name in _CARRIED}
     return Memory(
         uid=uid,
-        status=Status.CONFIRMED,
+        status=Status.QUARANTINED if doubt else Status.CONFIRMED,
         importance=importance,
         trust=TRUST[origin],
         created_at=now,
@@ -188,14 +194,15 @@ def adopted(memory: Memory, *, limits: Limits, now: datetime) -> Memory:
     carried = {name: getattr(memory, name) for name in _CARRIED}
     draft = admit(Draft(**carried, importance=memory.importance), limits)
     fresh = compose(draft, uid=memory.uid, origin=Origin.IMPORTED, now=now)
+    doubt = f"; {fresh.provenance[0].reason}" if fresh.status is Status.QUARANTINED else ""
     claims = (
         f"claims origin {memory.origin}, trust {memory.trust:g}, status {memory.status}, "
-        f"created {to_iso(memory.created_at)}, score {memory.score:+d}"
+        f"created {to_iso(memory.created_at)}, score {memory.score:+d}{doubt}"
     )
     step = Provenance(origin=Origin.IMPORTED, at=now, session_id=draft.session_id, reason=claims)
     return replace(
         fresh,
-        status=_ADOPTED_STATUS.get(memory.status, memory.status),
+        status=Status.QUARANTINED if doubt and memory.active else _ADOPTED_STATUS.get(memory.status, memory.status),
         trust=max(0.0, min(memory.trust, TRUST[Origin.IMPORTED])),
         provenance=(step,),
     )

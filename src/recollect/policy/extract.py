@@ -14,7 +14,8 @@ from dataclasses import replace
 from ..model import Finding, Kind
 from .deeds import Deeds, FileChange, Said, Step
 from .identity import canonical_text, fingerprint
-from .prose import cut, injected_words, own_words, passages, without_details
+from .marks import injected_words, own_words
+from .prose import cut, passages, without_details
 from .stated import statements
 from .told import LONGEST, finding, minor, names_something, proposes, told
 

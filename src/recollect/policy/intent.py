@@ -43,12 +43,12 @@ def intent(prompt: str, *, files: Iterable[str] = (), previous: str = "") -> Int
     prose, quoted = _parted(prompt)
     own = _clipped(prose, PROSE)
     named = tuple(dict.fromkeys([*files, *_named_files(prompt)]))
-    telling = _telling(own)
+    telling = own_words_of(own)
     if not telling and not quoted:
         if not _answers(prompt) or not previous.strip():
             return Intent(files=named)
         before = _parted(previous)[0].strip()[-BACK:]
-        return Intent(query=f"{own}\n{before}".strip() if _telling(before) else "", files=named, points_back=True)
+        return Intent(query=f"{own}\n{before}".strip() if own_words_of(before) else "", files=named, points_back=True)
     if len(telling) <= _FEW and not quoted and previous.strip() and _POINTS.search(own):
         before = _parted(previous)[0].strip()[-BACK:]
         return Intent(query=f"{own}\n{before}", files=named, points_back=True)
@@ -83,7 +83,7 @@ _PLEASANTRIES = frozenset(
 _NUMBER = re.compile(r"[\d.,]+")
 
 
-def _telling(text: str) -> tuple[str, ...]:
+def own_words_of(text: str) -> tuple[str, ...]:
     """The words of a prompt that say what it is about; numbers alone do not."""
     words = query_words(text)
     telling = telling_words(words) if words else ()

@@ -1,9 +1,12 @@
 """Memories as the entries of a file that people edit, and what their edits mean.
 
-`base` is what was last written, `theirs` what the file says now, `ours` what is remembered now. What differs between
-the first two is an edit; it is carried over to the third. No side is ever lost: where a line was changed in the file
-and in memory alike, memory keeps its own and takes the other in beside it, as a contradiction for somebody to settle.
-What was left out of the file for want of room is in no `base`, so it is never taken for removed.
+`base` is what was written and then edited, `theirs` what the file says now, `ours` what is remembered now. What
+differs between the first two is an edit; it is carried over to the third. No side is ever lost: where a line was
+changed in the file and in memory alike, memory keeps its own and takes the other in beside it, as a contradiction for
+somebody to settle. What was left out of the file for want of room is in no `base`, so it is never taken for removed.
+
+An editor may hold a text that has been written anew since. So the last few versions of the file are known, and an edit
+is taken against the one that it was made in: what came later cannot be missing from it.
 """
 
 from __future__ import annotations
@@ -15,8 +18,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import TypeAlias
 
+from ..codec import HASH_PREFIX, canonical, digest
 from ..model import UNSAVED, Draft, Edit, Kind, Memory, MemoryId, Procedure, Status
-from .identity import canonical_text, fingerprint
+from .identity import canonical_text, content_hash, fingerprint
 
 PINNED = "Pinned"
 DECISIONS = "Key Decisions"
@@ -49,6 +53,7 @@ ASKED_SHARE = 5
 _SECTION = {kind: section for section, kinds in SECTIONS.items() for kind in kinds}
 _DATED = frozenset({DECISIONS, SUMMARIES})
 _NAME_LENGTH = 256
+_HASH_LENGTH = 16
 _TAG_LENGTH = 64
 _RESTORABLE = frozenset({Status.FORGOTTEN, Status.ARCHIVED, Status.SUPERSEDED})
 _STEP = re.compile(r"[0-9]{1,4}[.)](?: (.*))?", re.DOTALL)
@@ -68,6 +73,48 @@ class Entry:
     day: date | None = None
     """The day that stands before it, or above it."""
     line: int = 0
+
+
+Line: TypeAlias = tuple[str, str, str, str]
+"""An entry without its words: its section, a heading of somebody's own, its day, and a hash of what it said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """What the file showed at some time. Words are not kept here, so that what is erased is so."""
+
+    lines: Mapping[MemoryId, Line]
+    taken_out: frozenset[MemoryId] = frozenset()
+    """What an edit of the file removed from it, before the next version was written."""
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Version:
+        """The version that shows these entries."""
+        return cls(lines={entry.id: _line(entry) for entry in entries if entry.id is not None})
+
+    @property
+    def name(self) -> str:
+        """Eight digits that tell it from others."""
+        told = canonical([[number, *line] for number, line in sorted(self.lines.items())])
+        return digest("version", told).removeprefix(HASH_PREFIX)[:8]
+
+    def entries(self, texts: Iterable[str]) -> tuple[Entry, ...]:
+        """What it showed, as far as its words are among these texts."""
+        said = {_words(text): text for text in texts}
+        return tuple(
+            Entry(id=number, section=section, own=own, day=date.fromisoformat(day) if day else None, text=said[words])
+            for number, (section, own, day, words) in self.lines.items()
+            if words in said
+        )
+
+    def lacks(self, newer: Version, theirs: Iterable[Entry]) -> tuple[MemoryId, ...]:
+        """What a newer version shows, this one does not, and neither does the file."""
+        there = {part for entry in theirs for part in (entry.id, _words(entry.text))}
+        return tuple(
+            number
+            for number, line in newer.lines.items()
+            if number not in self.lines and not {number, line[-1]} & there
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,23 +230,43 @@ def reconciled(
     return Reconciliation(edits=tuple(edits), removals=tuple(removals), asks=asks, kept=tuple(kept))
 
 
-def likely_base(older: Iterable[Entry], newer: Iterable[Entry], theirs: Iterable[Entry]) -> tuple[Entry, ...]:
-    """What was written, where it is not known which of two texts somebody has edited.
+def edited_version(versions: Sequence[Version], theirs: Sequence[Entry], name: str = "") -> Version | None:
+    """The version that somebody had open who saved this; `versions` come newest first.
 
-    An entry that says what the newer text says is taken to be from there, any other from the older one. What only one
-    of the two shows cannot be missing.
+    It is the one of this `name`, which the file carries; None if it is too old to be known. Without a name it is the
+    one from which the file differs least, of several the newest. A file that is an older version to the letter was
+    gone back to: what edits of the file removed since then is not part of what is returned, so that it is back.
     """
-    before, after = ({entry.id: entry for entry in text} for text in (older, newer))
-    now = {entry.id: entry for entry in theirs}
-    both = before.keys() & after.keys()
-    likely = {}
-    for number in sorted((before.keys() | after.keys()) & (both | now.keys()), key=lambda number: number or 0):
-        found = after.get(number)
-        same = found is not None and number in now and now[number].text == found.text
-        entry = found if same else before.get(number, found)
-        assert entry is not None
-        likely[number] = entry
-    return tuple(likely.values())
+    if name:
+        at = next((at for at, version in enumerate(versions) if version.name == name), None)
+    else:
+        at = min(range(len(versions)), key=lambda at: _difference(versions[at], theirs), default=None)
+    if at is None:
+        return None
+    found = versions[at]
+    gone = {number for version in versions[1 : at + 1] for number in version.taken_out}
+    if not gone or _difference(found, theirs) != (0, 0):
+        return found
+    return replace(found, lines={number: line for number, line in found.lines.items() if number not in gone})
+
+
+def _difference(version: Version, theirs: Iterable[Entry]) -> tuple[int, int]:
+    """How many texts, and how many lines, are on one side only."""
+    was, now = [*version.lines.values()], [_line(entry) for entry in theirs]
+    return _unlike((line[-1] for line in was), (line[-1] for line in now)), _unlike(was, now)
+
+
+def _unlike(some: Iterable[object], others: Iterable[object]) -> int:
+    one, other = Counter(some), Counter(others)
+    return ((one - other) + (other - one)).total()
+
+
+def _line(entry: Entry) -> Line:
+    return entry.section, entry.own, str(entry.day or ""), _words(entry.text)
+
+
+def _words(text: str) -> str:
+    return content_hash(text).removeprefix(HASH_PREFIX)[:_HASH_LENGTH]
 
 
 class _Book:

@@ -39,10 +39,6 @@ class Sentence(NamedTuple):
 
 # --- Whose words they are --------------------------------------------------------------------------------------------
 
-_INJECTED = re.compile(
-    r"(?:<|&lt;|\[)(?P<closes>/|(?=recollect:end))?(?:recollect|project_memory)(?![a-z])[^<>\n\]]{0,300}?(?:>|&gt;|\])",
-    re.IGNORECASE,
-)
 _MACHINE = re.compile(
     r"(?<!`)<(?P<closes>/)?(?:system-reminder|analysis|think|thinking|function_\w+|antml:\w+|task-notification|summary"
     r"|state_snapshot|teammate-message|tool_\w+|environment_context|user_instructions|local-command-\w+|command-\w+"
@@ -50,16 +46,6 @@ _MACHINE = re.compile(
     re.IGNORECASE,
 )
 """What a machine puts around words of its own. In backticks it is only spoken of."""
-
-
-def own_words(text: str) -> str:
-    """A text without what Recollect injected into it: what lies between its marks, or after one that nothing closes."""
-    return _parted(_INJECTED, text)[0]
-
-
-def injected_words(text: str) -> str:
-    """What Recollect injected into a text."""
-    return _parted(_INJECTED, text)[1]
 
 
 def _parted(marks: re.Pattern[str], text: str) -> tuple[str, str]:

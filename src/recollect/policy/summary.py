@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..model import Finding, Kind
 from .deeds import Deeds, Said
 from .extract import findings
-from .prose import own_words
+from .marks import own_words
 
 _MOST_OF_A_SORT = 4
 _MOST_FILES = 10

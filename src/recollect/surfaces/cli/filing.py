@@ -101,7 +101,7 @@ def mirror(terminal: Terminal, confirmed: bool, keep: bool) -> None:
 
 
 def _print_taken(taken: Taken, path: Path) -> None:
-    for name in ("changed", "added", "removed", "moved", "restored", "kept"):
+    for name in ("changed", "added", "removed", "moved", "restored", "kept", "later"):
         refs = getattr(taken, name)
         if refs:
             print(f"{name}: {', '.join(f'[id:{ref}]' for ref in refs)}")

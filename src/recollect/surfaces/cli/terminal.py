@@ -41,12 +41,13 @@ class Terminal:
         """The space that the command is about."""
         return "global" if self.shared else "project"
 
-    def memory(self, *, mirrored: bool = True) -> AbstractContextManager[Recollect]:
+    def memory(self, *, mirrored: bool = True, tasks: bool = False) -> AbstractContextManager[Recollect]:
         """The memory of the project, written to on behalf of the person at the keyboard.
 
-        If `mirrored`, edits of the files that show it are taken in before, and the files are written after.
+        If `mirrored`, edits of the files that show it are taken in before, and the files are written after. Those of
+        `tasks` are, if the command is about them, even where the settings leave it to people.
         """
-        return _noted(self, mirrored)
+        return _noted(self, mirrored, tasks)
 
     def note(self, text: str) -> None:
         """Tell something that is no part of the result."""
@@ -79,7 +80,7 @@ class Terminal:
 
 
 @contextmanager
-def _noted(terminal: Terminal, mirrored: bool) -> Iterator[Recollect]:
+def _noted(terminal: Terminal, mirrored: bool, tasks: bool) -> Iterator[Recollect]:
     """The open memory; what it has to say about how it was opened goes to standard error at the end."""
     from ...model import Origin
     from ...opening import open as open_memory
@@ -89,7 +90,7 @@ def _noted(terminal: Terminal, mirrored: bool) -> Iterator[Recollect]:
     notes: list[str] = []
     try:
         if mirrored:
-            news = memory.files.take_edits()
+            news = memory.files.take_edits(tasks=tasks)
             notes += news.trouble if terminal.as_json else (*news.taken, *news.trouble)
         yield memory
         if mirrored:

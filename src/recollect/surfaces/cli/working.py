@@ -11,7 +11,6 @@ from .display import memory_json, show_list
 from .terminal import Terminal, command_options, indented, one_line, table, text_argument, visible, width
 
 if TYPE_CHECKING:
-    from ...engine import Recollect
     from ...engine.narratives import Narrative
     from ...engine.sources import Cited
     from ...model import Json
@@ -54,8 +53,7 @@ def _add_task(
     Example:
       recollect task add "Write the docs" --blocked-by TASK-001 --criterion "make docs is green"
     """
-    with terminal.memory() as memory:
-        _take_edits(memory)
+    with terminal.memory(tasks=True) as memory:
         made = memory.tasks.create(
             text_argument(text, "description"),
             name=name,
@@ -78,8 +76,7 @@ def _list_tasks(terminal: Terminal, milestone: str | None, everything: bool) -> 
     Example:
       recollect task list --milestone M1
     """
-    with terminal.memory() as memory:
-        _take_edits(memory)
+    with terminal.memory(tasks=True) as memory:
         found = memory.tasks.list(milestone=milestone, archived=everything)
     rows = [
         (each.id, each.status.value, str(each.priority), each.milestone or "", one_line(each.description, width()))
@@ -101,8 +98,7 @@ def _show_task(terminal: Terminal, name: str) -> None:
     Example:
       recollect task show TASK-001
     """
-    with terminal.memory() as memory:
-        _take_edits(memory)
+    with terminal.memory(tasks=True) as memory:
         found = memory.tasks.get(name)
         made = memory.list({"task_id": name}, limit=1_000)
     data = {**cast("dict[str, Json]", _task_json(found)), "memories": [memory_json(each) for each in made]}
@@ -120,27 +116,18 @@ def _next_task(terminal: Terminal) -> None:
     Example:
       recollect task next
     """
-    with terminal.memory() as memory:
-        _take_edits(memory)
+    with terminal.memory(tasks=True) as memory:
         found = memory.tasks.next()
     terminal.show(
         _task_json(found) if found else None, lambda: _print_task(found) if found else print("Nothing is ready.")
     )
 
 
-def _take_edits(memory: Recollect) -> None:
-    """Take over what somebody changed in `tasks.json`, and tell what could not be."""
-    taken = memory.tasks.take_edits()
-    if taken.problem:
-        click.echo(f"Note: {visible(taken.problem)}", err=True)
-
-
 def _moving(word: str, status: str, told: str) -> click.Command:
     @click.argument("names", nargs=-1, required=True)
     @command_options
     def move(terminal: Terminal, names: tuple[str, ...]) -> None:
-        with terminal.memory() as memory:
-            _take_edits(memory)
+        with terminal.memory(tasks=True) as memory:
             for name in names:
                 memory.tasks.get(name)
             moved = [memory.tasks.move(name, status) for name in names]
