@@ -40,7 +40,7 @@ NAMES = (
         "triggered",
         "garden",
     ),
-    *("session", "gaps", "migrate", "mirror", "task", "narrative", "items"),
+    *("session", "gaps", "migrate", "mirror", "task", "narrative", "items", "context"),
 )
 
 
@@ -215,6 +215,7 @@ def test_every_error_of_the_product_has_its_status() -> None:
         3: [errors.NotFound("memory", "1")],
         4: [
             errors.Refused("x"),
+            errors.AccessDenied("skill", "read", "project"),
             errors.MemoryOff("here"),
             errors.StaleVersion("1", 1, 2),
             errors.TooMuchLost(1, 9, 10, 0.1),

@@ -154,7 +154,7 @@ def test_eval_uses_the_persons_settings_and_not_their_memory(cli: Cli, jsonl: st
     "words, said",
     [
         (["nonsense", "{path}"], "'nonsense' is not one of"),
-        (["jsonl"], "Missing argument 'PATH'"),
+        (["jsonl"], "needs the PATH of a labelled set"),
         (["jsonl", "/nonexistent.jsonl"], "/nonexistent.jsonl: cannot be read"),
         (["jsonl", "{path}", "--limit-questions", "0"], "0 is not in the range"),
         (["jsonl", "{path}", "--profile", "nonsense"], "recall.profile"),

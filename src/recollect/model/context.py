@@ -1,7 +1,7 @@
 """Context: what an agent is given for one prompt, part by part, and why.
 
 A `Recollection` holds whole texts in the order in which they are read. How it is written for a host is
-`policy.render`'s concern; how much of each part fits is `policy.budget`'s.
+`policy.written`'s concern; how much of each part fits is `policy.budget`'s.
 """
 
 from __future__ import annotations
