@@ -298,6 +298,10 @@ def test_items_that_nobody_touched_are_not_read(cli: Cli, opened: Opened) -> Non
 # --- Nothing is lost, and no command fails ----------------------------------------------------------------------------
 
 
+def emptied(path: Path) -> str:
+    return "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("- "))
+
+
 def waiting(done: Done) -> bool:
     return "lines are gone at once: `recollect mirror --confirm` forgets them" in done.err
 
@@ -305,7 +309,7 @@ def waiting(done: Done) -> bool:
 def test_more_than_a_fifth_gone_is_asked_about_and_the_command_goes_on(filled: Cli) -> None:
     """Until somebody answers, nothing is forgotten and the file is left as it is."""
     path = path_of(filled)
-    short = "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("- "))
+    short = emptied(path)
     save(path, short)
     done = filled("remember", "Said meanwhile")
     assert (done.status, waiting(done)) == (0, True)
@@ -313,7 +317,7 @@ def test_more_than_a_fifth_gone_is_asked_about_and_the_command_goes_on(filled: C
     assert (path.read_text(), said(filled)) == (short, {*TEXTS, "Said meanwhile"})
     filled.ok("mirror", "--keep")
     assert all(each in path.read_text() for each in (*TEXTS, "Said meanwhile"))
-    save(path, short)
+    save(path, emptied(path))
     filled.ok("mirror", "--confirm")
     assert said(filled) == set()
 

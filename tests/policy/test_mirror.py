@@ -715,7 +715,7 @@ def test_the_text_of_a_line_is_among_what_may_be_remembered_of_it(text: str) -> 
         assert edit.draft.content in contents(entry)
 
 
-# --- Whatever has happened since ---------------------------------------------------------------------------------------
+# --- Whatever has happened since --------------------------------------------------------------------------------------
 
 
 def saying(number: int) -> str:

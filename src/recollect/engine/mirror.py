@@ -290,8 +290,7 @@ class Mirror:
         words = sorted({fingerprint(text) for entry in theirs.entries for text in contents(entry)})
         saying = store.query((*self._shown, Condition("fingerprint", Op.IN, tuple(words))), limit=None) if words else ()
         ours = {memory.id: memory for memory in (*named, *saying) if memory.scope is self._scope}
-        known = theirs.layout.mark in ("", self._mark)
-        return reconciled(base, theirs.entries, ours.values(), known=known)
+        return reconciled(base, theirs.entries, ours.values(), known=self._knows(theirs))
 
     def _store(self) -> Store:
         return self._parts.store(self._space)
@@ -392,9 +391,14 @@ class Mirror:
             version = Version.of(self._unchanged(store, theirs.entries))
         elif name:
             return _Before(entries=self._entries(store, version, theirs))
-        later = version.lacks(versions[0], theirs.entries) if versions and ours else ()
+        later = version.lacks(versions[0], theirs.entries) if versions and self._knows(theirs) else ()
         shown = store.query((*self._shown, Condition("id", Op.IN, later)), limit=None) if later else ()
-        return _Before(entries=self._entries(store, version, theirs), later=_refs(shown))
+        there = _refs(sorted(shown, key=lambda memory: memory.id))
+        return _Before(entries=self._entries(store, version, theirs), later=there)
+
+    def _knows(self, theirs: Parsed) -> bool:
+        """Whether the ids in a file are those of this store."""
+        return theirs.layout.mark in ("", self._mark)
 
     def _entries(self, store: Store, version: Version, theirs: Parsed) -> tuple[Entry, ...]:
         """The entries of a version, whose words the file, the one last written, or memory has."""
