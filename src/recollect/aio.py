@@ -36,7 +36,6 @@ class AsyncRecollect:
     def __init__(self, memory: Recollect) -> None:
         self.memory = memory
 
-    aliases = _threaded(Recollect.aliases)
     archive = _threaded(Recollect.archive)
     audit = _threaded(Recollect.audit)
     backup = _threaded(Recollect.backup)
@@ -45,8 +44,8 @@ class AsyncRecollect:
     clusters = _threaded(Recollect.clusters)
     confirm = _threaded(Recollect.confirm)
     conflicts = _threaded(Recollect.conflicts)
+    context = _threaded(Recollect.context)
     count = _threaded(Recollect.count)
-    define_alias = _threaded(Recollect.define_alias)
     demote = _threaded(Recollect.demote)
     doctor = _threaded(Recollect.doctor)
     embed_pending = _threaded(Recollect.embed_pending)
@@ -54,7 +53,6 @@ class AsyncRecollect:
     feedback = _threaded(Recollect.feedback)
     file_passages = _threaded(Recollect.file_passages)
     forget = _threaded(Recollect.forget)
-    generate_aliases = _threaded(Recollect.generate_aliases)
     gaps = _threaded(Recollect.gaps)
     get = _threaded(Recollect.get)
     graph = _threaded(Recollect.graph)
@@ -74,8 +72,6 @@ class AsyncRecollect:
     reinforce = _threaded(Recollect.reinforce)
     remember = _threaded(Recollect.remember)
     remember_many = _threaded(Recollect.remember_many)
-    remove_alias = _threaded(Recollect.remove_alias)
-    remove_season = _threaded(Recollect.remove_season)
     reopen = _threaded(Recollect.reopen)
     resolve = _threaded(Recollect.resolve)
     restore = _threaded(Recollect.restore)
@@ -84,8 +80,6 @@ class AsyncRecollect:
     salvage = _threaded(Recollect.salvage)
     search = _threaded(Recollect.search)
     search_passages = _threaded(Recollect.search_passages)
-    season = _threaded(Recollect.season)
-    seasons = _threaded(Recollect.seasons)
     similar = _threaded(Recollect.similar)
     status = _threaded(Recollect.status)
     tag = _threaded(Recollect.tag)

@@ -56,6 +56,8 @@ def open(
     folder = Path(home).expanduser().absolute() if home is not None else home_folder(os.environ, sys.platform)
     chosen = settings if isinstance(settings, Settings) else load(folder, env=os.environ, overrides=settings).settings
     now = clock or utc_now
+    if reach is Role.SKILL:
+        return _outside(chosen, now, actor, origin)
     identity = None if store is not None else _identify(Path(project), folder, chosen, now())
     given = open_store(store, _options(chosen, None)) if isinstance(store, str) else store
     return Recollect(
@@ -70,8 +72,21 @@ def open(
         embedder=None if chosen.recall.search == "fts5" else _embedder(embedder, chosen, folder),
         other_embedder=lambda model: _known_model(model, folder),
         reranker=reranker,
-        background=background and reach is not Role.SKILL,
+        background=background,
         role=reach,
+    )
+
+
+def _outside(settings: Settings, clock: Callable[[], datetime], actor: str, origin: Origin) -> Recollect:
+    """What a skill holds: the same calls, with no project, no home and no store behind them."""
+    return Recollect(
+        project=lambda: open_store("memory:"),
+        shared=lambda: open_store("memory:"),
+        settings=settings,
+        clock=clock,
+        actor=actor,
+        origin=origin,
+        role=Role.SKILL,
     )
 
 

@@ -181,11 +181,11 @@ def test_a_memory_with_a_season_waits_for_it(memory: Recollect, clock: FixedCloc
     [ref] = ["1" if space == "project" else "g1"]
     other = "global" if space == "project" else "project"
     assert refs(memory, "merge it") == []
-    memory.season("freeze", on=True, space=other)  # type: ignore[arg-type]
+    memory.seasons.define("freeze", on=True, space=other)  # type: ignore[arg-type]
     assert refs(memory, "merge it") == []
-    memory.season("freeze", on=True, space=space)  # type: ignore[arg-type]
+    memory.seasons.define("freeze", on=True, space=space)  # type: ignore[arg-type]
     assert refs(memory, "merge it") == [ref]
-    memory.season("freeze", rule="12-15..01-05", space=space)  # type: ignore[arg-type]
+    memory.seasons.define("freeze", rule="12-15..01-05", space=space)  # type: ignore[arg-type]
     assert refs(memory, "merge it") == [ref]
     clock.move(days=10)
     assert refs(memory, "merge it") == []

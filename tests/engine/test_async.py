@@ -18,7 +18,10 @@ SYNCHRONOUS = {
         "home",
         "identity",
         "items",
+        "loop",
         "plans",
+        "aliases",
+        "seasons",
         "files",
         "narratives",
         "notes",
@@ -26,10 +29,11 @@ SYNCHRONOUS = {
         "sessions",
         "settings",
         "tasks",
+        "tier",
     ),
 }
-"""Properties, a session, which has calls of its own, and the generator, which `export_file` stands in for; all are
-reached through `memory`."""
+"""Properties, a session, a loop and a tier, which have calls of their own, and the generator, which `export_file`
+stands in for; all are reached through `memory`."""
 
 
 def public(kind: type) -> set[str]:

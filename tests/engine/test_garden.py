@@ -145,7 +145,7 @@ def overgrow(plot: Plot) -> None:
     plot.remember("Flaky suites are retried once", tags=["tests"])
     plot.remember(FADED, kind="reasoning", confidence=0.3)
     plot.memory.link(plot.refs[DUPLICATES[1]], plot.refs[PLANT], weight=0.3)
-    plot.memory.define_alias("k8s", "kubernetes")
+    plot.memory.aliases.define("k8s", "kubernetes")
     if plot.space == "project" and plot.root != Path():
         commit(plot.root, {"src/legacy_report.py": None, "Makefile": "test:\n\tpytest\n"})
     plot.clock.move(days=30)

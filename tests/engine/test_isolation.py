@@ -89,8 +89,8 @@ def fill(memory: Recollect) -> None:
     memory.pin(1)
     memory.remember_many([f"{canary(31)} {number}: {' '.join(WORDS)}" for number in range(3)])
     memory.cluster()
-    memory.define_alias("deploy", canary(32))
-    memory.season(canary(17), on=True)
+    memory.aliases.define("deploy", canary(32))
+    memory.seasons.define(canary(17), on=True)
     turn = f"{canary(33)} was said: {' '.join(WORDS)}"
     memory.file_passages(
         Passage(corpus=corpus, document=canary(34), position=0, text=turn, label=canary(35)) for corpus in PASSAGES
@@ -170,11 +170,15 @@ Read = Callable[[Recollect, str, Any], object]
 """A reading call, given a question and a reference."""
 
 READS: dict[str, list[Read]] = {
-    "aliases": [lambda m, q, r: m.aliases(built_in=True), lambda m, q, r: m.aliases(space="global")],
+    "aliases": [lambda m, q, r: m.aliases.list(built_in=True), lambda m, q, r: m.aliases.list(space="global")],
     "audit": [lambda m, q, r: m.audit(limit=None), lambda m, q, r: m.audit(space="global", limit=None)],
     "cluster_of": [lambda m, q, r: m.cluster_of(r)],
     "clusters": [lambda m, q, r: m.clusters(), lambda m, q, r: m.clusters(space="global")],
     "conflicts": [lambda m, q, r: m.conflicts(), lambda m, q, r: m.conflicts(space="global")],
+    "context": [
+        lambda m, q, r: m.context(q, asked=True),
+        lambda m, q, r: m.context(q, session="s1", task="t1", files=["src/app.py"], start=True),
+    ],
     "count": [
         lambda m, q, r: m.count({}),
         lambda m, q, r: m.count({"content": q.replace("\x00", "").replace("\ud800", "")}),
@@ -194,6 +198,11 @@ READS: dict[str, list[Read]] = {
     "items": [lambda m, q, r: m.items.list()],
     "lineage": [lambda m, q, r: m.lineage(r)],
     "links": [lambda m, q, r: m.links(r)],
+    "loop": [
+        lambda m, q, r: m.loop("s1").context(task="t1"),
+        lambda m, q, r: m.loop(str(r)).context(),
+        lambda m, q, r: m.loop("s1").handover("skill", "act", about=q),
+    ],
     "list": [
         lambda m, q, r: m.list({}, limit=1_000),
         lambda m, q, r: m.list({}, space="global", limit=1_000),
@@ -245,7 +254,7 @@ READS: dict[str, list[Read]] = {
         *((lambda m, q, r, corpus=corpus: m.search_passages(q, corpus=corpus)) for corpus in PASSAGES),
         lambda m, q, r: m.search_passages(q, document=str(r)),
     ],
-    "seasons": [lambda m, q, r: m.seasons(), lambda m, q, r: m.seasons(space="global")],
+    "seasons": [lambda m, q, r: m.seasons.list(), lambda m, q, r: m.seasons.list(space="global")],
     "session": [
         *((lambda m, q, r, name=name: m.session(name).turns()) for name in ("s1", "../../hides/sessions/s1")),
         lambda m, q, r: m.session("s1").view(),
@@ -267,6 +276,13 @@ READS: dict[str, list[Read]] = {
         lambda m, q, r: m.tasks.get(str(r)),
         lambda m, q, r: m.tasks.next(),
         lambda m, q, r: m.tasks.take_edits(),
+    ],
+    "tier": [
+        lambda m, q, r: m.tier("project").list_all(),
+        lambda m, q, r: [m.tier(scope, "t1").get(str(r)) for scope in ("task", "global")],
+        lambda m, q, r: m.tier("task", str(r)).list_all(),
+        lambda m, q, r: m.tier("project", "hides").list_all(),
+        lambda m, q, r: m.tier("project").query({"tags": [q]}),
     ],
     "triggered": [
         lambda m, q, r: m.triggered(q, files=["src/app.py"]),
@@ -305,9 +321,9 @@ WRITES: dict[str, list[Callable[[Recollect, Any], object]]] = {
     "update": [lambda m, r: m.update(r, "overwritten")],
 }
 WITHOUT_A_REFERENCE = {
-    *("backup", "close", "cluster", "define_alias", "embed_pending", "export_file", "file_passages"),
-    *("generate_aliases", "import_lines", "learn", "note_gap", "promote_findings"),
-    *("remember", "remember_many", "remove_alias", "remove_season", "restore_backup", "salvage", "season", "tend"),
+    *("backup", "close", "cluster", "embed_pending", "export_file", "file_passages"),
+    *("import_lines", "learn", "note_gap", "promote_findings"),
+    *("remember", "remember_many", "restore_backup", "salvage", "tend"),
     *("turn_off", "turn_on", "unfile"),
 }
 """Calls that take no reference and give nothing back but what they were given; what they leave behind is looked at
@@ -419,17 +435,17 @@ def test_what_one_project_does_to_itself_leaves_the_other_as_it_was(two: Two) ->
         for number in (None, *range(1, 4)):
             with suppress(RecollectError):
                 decide(number)
-    two.asks.generate_aliases()
-    two.asks.define_alias("deploy", "own")
-    two.asks.season(canary(17), on=False)
+    two.asks.aliases.generate()
+    two.asks.aliases.define("deploy", "own")
+    two.asks.seasons.define(canary(17), on=False)
     two.asks.embed_pending()
     two.asks.file_passages([Passage(corpus=Corpus.SESSIONS, document=canary(34), position=0, text="own")])
     two.asks.unfile("sessions", canary(34))
-    two.asks.remove_season(canary(17))
-    two.asks.remove_alias("deploy")
+    two.asks.seasons.remove(canary(17))
+    two.asks.aliases.remove("deploy")
     live(two.asks)
-    assert [each.active for each in two.hides.seasons()] == [True]
-    assert [each.word for each in two.hides.aliases()] == ["deploy"]
+    assert [each.active for each in two.hides.seasons.list()] == [True]
+    assert [each.word for each in two.hides.aliases.list()] == ["deploy"]
     assert {each.passage.document for each in two.hides.search_passages("deploy").excerpts} == {canary(34), "s1"}
     two.asks.restore_backup(backup)
     with suppress(RecollectError):
@@ -457,7 +473,7 @@ def test_the_canary_would_have_been_seen(two: Two) -> None:
     seen = {name for name, reads in READS.items() for read in reads if CANARY in told(read, two.hides)}
     assert seen >= {"export_lines", "get", "history", "links", "list", "recall", "search", "tags"}
     assert seen >= {"aliases", "graph", "search_passages", "seasons", "similar", "why_not"}
-    assert seen >= {"conflicts", "plans", "review", "triggered"}
+    assert seen >= {"conflicts", "loop", "plans", "review", "tier", "triggered"}
     assert seen >= {"gaps", "items", "narratives", "session", "sessions", "tasks"}
     assert {number for number in range(1, 31) if canary(number) in "".join(two.hides.export_lines())} >= {1, 30}
 

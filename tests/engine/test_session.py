@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -14,6 +16,7 @@ import pytest
 import recollect
 from recollect import InvalidInput, Kind, MemoryOff, NotFound, Origin, Recollect, Status
 from recollect.engine.session import Session, SessionMemory, compacted_view
+from recollect.engine.transcripts import Transcripts
 from recollect.formats.transcript import Role, Turn
 from recollect.testing import FixedClock
 
@@ -237,6 +240,49 @@ def test_ten_turns_make_a_checkpoint_however_they_come(memory: Recollect) -> Non
     many.extend([turn(RULE), *(turn(f"step {number}") for number in range(11))])
     assert (one.memory.through, many.memory.through) == (10, 12)
     assert [each.message for each in (*one.memory.findings, *many.memory.findings)] == [10, 1]
+
+
+@pytest.mark.row("P1", "checkpoint")
+def test_with_a_background_nobody_waits_for_findings(tmp_path: Path) -> None:
+    """They are made soon, and at the latest when the memory is closed."""
+    (tmp_path / "project").mkdir()
+    every = {"session.checkpoint_every": 2}
+    with recollect.open(tmp_path / "project", home=tmp_path / "home", settings=every) as memory:
+        session = memory.session("s1")
+        session.extend([turn(RULE), turn("Go on.")])
+        deadline = time.monotonic() + 20
+        while session.memory.through < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert [each.content for each in session.memory.findings] == [RULE_KEPT]
+        session.extend([turn(OTHER_RULE), turn("Go on.")])
+    with recollect.open(tmp_path / "project", home=tmp_path / "home", background=False) as memory:
+        assert [each.message for each in memory.session("s1").memory.findings] == [1, 3]
+
+
+@pytest.mark.row("P1", "checkpoint")
+def test_a_checkpoint_that_was_never_made_is_made_up_for(opened: Opener) -> None:
+    """Killed before the background came to it: the next one reads on from the last one, and so does the end."""
+    memory = opened(**{"session.checkpoint_every": 2})
+    session = memory.session("s1")
+    written(memory, "s1", turn(RULE), turn("Go on."))
+    assert session.memory.through == 0
+    session.extend([turn(OTHER_RULE), turn("Go on.")])
+    assert [each.message for each in session.memory.findings] == [1, 3]
+    written(memory, "s1", turn(CORRECTION), turn("Go on."))
+    assert len(session.finalise().promoted) == 3
+
+
+def test_an_end_is_not_undone_by_findings_that_are_made_meanwhile(memory: Recollect) -> None:
+    """Whoever makes findings saves nothing over what was noted since they began."""
+    session = memory.session("s1")
+    session.extend([turn(RULE), *(turn(f"step {number}") for number in range(300))])
+    threads = [threading.Thread(target=session.checkpoint) for _ in range(4)]
+    for each in threads:
+        each.start()
+    session.finalise(fast=True)
+    for each in threads:
+        each.join()
+    assert (session.memory.ended, session.memory.through) == (True, 301)
 
 
 def test_a_second_checkpoint_finds_nothing_twice(memory: Recollect) -> None:
@@ -586,6 +632,64 @@ def test_a_session_that_went_on_after_its_end_and_crashed_is_finished(memory: Re
     session.append("user", OTHER_RULE)
     memory.sessions.recover(idle=NOW)
     assert OTHER_RULE.rstrip(".") in texts(memory)
+
+
+@pytest.mark.row("P1", "recovery")
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_session_that_goes_on_after_its_end_is_in_use_again(memory: Recollect, clock: FixedClock, fast: bool) -> None:
+    """That somebody said that it has ended holds until it goes on; then it is left alone for an hour."""
+    session = memory.session("s1")
+    session.append("user", RULE)
+    session.finalise(fast=fast)
+    session.append("user", OTHER_RULE)
+    assert memory.sessions.recover() == ()
+    assert OTHER_RULE.rstrip(".") not in texts(memory)
+    clock.move(hours=1)
+    assert [each.session for each in memory.sessions.recover()] == ["s1"]
+    assert OTHER_RULE.rstrip(".") in texts(memory)
+
+
+def test_a_session_that_is_finished_is_not_read_again(memory: Recollect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recovery reads only what may have something left to do, however many sessions there are."""
+    for name in ("s1", "s2", "s3"):
+        session = memory.session(name)
+        session.append("user", f"{RULE} {name}")
+        session.finalise()
+    memory.session("s3").append("user", "Go on.")
+    read: list[str] = []
+    repair = Transcripts.repair
+
+    def noted(self: Transcripts, session_id: str, *, now: datetime) -> bool:
+        read.append(session_id)
+        return repair(self, session_id, now=now)
+
+    monkeypatch.setattr(Transcripts, "repair", noted)
+    assert memory.sessions.recover() == ()
+    assert read == ["s3"]
+
+
+@pytest.mark.row("P1", "recovery")
+@pytest.mark.parametrize("left", ["torn", "unfiled", "unnoted"])
+def test_of_a_finished_session_what_is_amiss_is_put_right(memory: Recollect, left: str) -> None:
+    """A record torn after the end, turns that the index has lost, a kill just before the end was noted."""
+    assert memory.identity
+    session = memory.session("s1")
+    session.append("user", "The zebra cache is cold.")
+    written(memory, "s1", turn("The zebra cache is warm."))
+    session.finalise()
+    assert places(memory, "zebra cache") == {("s1", 1), ("s1", 2)}
+    path = memory.identity.folder / "sessions" / "s1.jsonl"
+    whole = path.read_bytes()
+    if left == "torn":
+        path.write_bytes(whole + b'{"id": "msg_000003", "role": "us')
+    elif left == "unfiled":
+        memory.unfile("sessions", "s1", start=2)
+    else:
+        session._save(SessionMemory())
+    assert memory.sessions.recover() == ()
+    assert (path.read_bytes(), places(memory, "zebra cache")) == (whole, {("s1", 1), ("s1", 2)})
+    audited = memory.audit()
+    assert (memory.sessions.recover(), memory.audit()) == ((), audited)
 
 
 # Forks

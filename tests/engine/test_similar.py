@@ -87,7 +87,7 @@ def test_only_live_memories_of_now_and_everybody_are_found(memory: Recollect, hi
             memory.update(2, season="release week")
     assert not {"2", "5"} & set(refs(memory.similar(1)))
     if hide == "season":
-        memory.season("release-week", on=True)
+        memory.seasons.define("release-week", on=True)
         assert refs(memory.similar(1))[0] == "2"
 
 

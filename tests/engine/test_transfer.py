@@ -156,7 +156,7 @@ def test_importing_again_changes_nothing(target: Recollect, lines: Lines) -> Non
 def test_what_was_imported_can_be_used(target: Recollect, lines: Lines) -> None:
     """It is found, linked, and goes on with the next free number."""
     target.import_lines(lines)
-    target.season("release", on=True)
+    target.seasons.define("release", on=True)
     assert target.recall("warm cache")[0].memory.ref == "1"
     assert [hit.memory.ref for hit in target.recall("数据库")] == ["3"]
     assert not target.recall("needs")
@@ -264,7 +264,7 @@ def test_what_nobody_vouches_for_comes_in_as_candidates(stranger: Recollect, lin
 def test_a_candidate_can_be_recalled(stranger: Recollect, lines: Lines) -> None:
     """It has yet to prove itself, and is found meanwhile."""
     stranger.import_lines(lines)
-    stranger.season("release", on=True)
+    stranger.seasons.define("release", on=True)
     hit = stranger.recall("warm cache")[0]
     assert (hit.memory.status, hit.memory.content) == (Status.CANDIDATE, "Warm the cache after each deploy, twice")
 
@@ -577,8 +577,8 @@ def test_an_export_that_cannot_be_written_is_a_bad_file(tmp_path: Path, lines: L
 def test_aliases_and_seasons_travel_with_a_signed_export(tmp_path: Path, clock: FixedClock) -> None:
     """Doing it again changes nothing; a file that this home did not sign steers nothing."""
     with opened(tmp_path, clock=clock) as memory:
-        memory.define_alias("gw", "gateway")
-        memory.season("release", on=True)
+        memory.aliases.define("gw", "gateway")
+        memory.seasons.define("release", on=True)
         exported_lines = [line.encode() for line in memory.export_lines()]
     with opened(tmp_path, clock=clock, store="memory:") as memory:
         assert memory.import_lines(exported_lines).definitions == 2
@@ -588,7 +588,7 @@ def test_aliases_and_seasons_travel_with_a_signed_export(tmp_path: Path, clock: 
     with opened(tmp_path, home="elsewhere", clock=clock) as memory:
         done = memory.import_lines(exported_lines)
         assert (done.definitions, done.dropped) == (0, 2)
-        assert not memory.aliases()
+        assert not memory.aliases.list()
 
 
 def said_of(memory: Recollect, question: str) -> list[str]:

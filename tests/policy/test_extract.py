@@ -259,9 +259,10 @@ TOLD: list[tuple[str, str, str]] = [
         "The order of arguments in calls to `retry_async` was wrong. Fix: fixed the order",
     ),
     (
-        "The bug was that `normalize_path` lower-cased paths on Linux, where they are case-sensitive.",
+        "The bug was that `normalize_path` lower-cased paths on Linux, where they are case-sensitive. "
+        "By asking `os.path.normcase` instead, the case is left alone there.",
         "error",
-        "`normalize_path` lower-cased paths on Linux, where they are case-sensitive.",
+        "`normalize_path` lower-cased paths on Linux, where they are case-sensitive. Fix: By asking `os.path.normcase`",
     ),
     (
         "Fixed the flaky `test_upload` by waiting for the `upload:done` event instead of sleeping.",
@@ -274,9 +275,10 @@ TOLD: list[tuple[str, str, str]] = [
         "Fixed a race in `Scheduler.tick` where two workers could claim the same job, by taking a row lock.",
     ),
     (
-        "The problem was that `vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still had `app/`.",
+        "The problem was that `vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still had `app/`. "
+        "I changed both to `src/`.",
         "error",
-        "`vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still had `app/`.",
+        "`vite.config.ts` aliased `@` to `src/`, while `tsconfig.json` still had `app/`. Fix: changed both to",
     ),
     (
         "**Root cause:** `retry()` was given seconds where it takes milliseconds.\n\n"
@@ -284,7 +286,43 @@ TOLD: list[tuple[str, str, str]] = [
         "error",
         "`retry()` was given seconds where it takes milliseconds. Fix: Use `Duration` in `client.rs`.",
     ),
+    (
+        "**Problem:** `Ledger` took the date as its first argument, while three callers gave it the amount.\n\n"
+        "**Fix:** the order was put right in these files:\n- `till.py`\n- `refund.py`\n- `import.py`\n\nDone.",
+        "error",
+        "Fix: the order was put right in these files: `till.py`, `refund.py`, `import.py`",
+    ),
+    # what goes with the item above it, or with what follows
+    (
+        "What I did:\n\n1. **Image uploads**:\n   - Using presigned URLs instead of a proxy through the API\n"
+        "   - Raised the limit",
+        "decision",
+        "Image uploads: using presigned URLs instead of a proxy through the API",
+    ),
+    (
+        "`compose.yml` has a block for every service. Most have defaults, only `DB_URL` and `MAIL_HOST` are required.",
+        "discovery",
+        "`compose.yml` has a block for every service. Most have defaults, only `DB_URL` and `MAIL_HOST` are required.",
+    ),
+    (
+        "### `TicketQueue`\n\n- `push()`: Puts a ticket behind those of its customer\n"
+        "- `drain()`: Hands out tickets until the desk closes",
+        "architecture",
+        "`TicketQueue`: `push()`: Puts a ticket behind those of its customer; `drain()`: Hands out",
+    ),
     # where the work stands
+    (
+        "Summary:\n\n1. For the `Invoice` model, I:\n   - Removed the old `memo` parameter\n"
+        "   - Added the `due` field to the constructor\n2. In `mailer.py`:\n   - Moved retries to the queue\n",
+        "task_progress",
+        "Done: `Invoice` model (removed the old `memo` parameter; added the `due` field to the constructor); "
+        "`mailer.py` (moved retries to the queue).",
+    ),
+    (
+        "1. Fixed the export:\n- Added a header row to `export.csv`\n- Replaced tabs with semicolons",
+        "task_progress",
+        "Done: Fixed the export (added a header row to `export.csv`; replaced tabs with semicolons).",
+    ),
     (
         "## Summary\n\n- Added `RateLimiter` to `gateway/limits.go`\n- Replaced the map in `store.go` with Redis\n"
         "- Updated `README.md`\n\n## Remaining\n\n- Metrics for rejected requests in `gateway/metrics.go`\n"
@@ -402,6 +440,38 @@ NOTHING: list[str] = [
     # choices that everybody makes all day
     "Updated `client.py` to match the new signature of `fetch`.",
     "Changed the tests from `.dat` files to `.json` files because the loader reads `.json`.",
+    # what stands under a plan, under what is to be done, or was only ticked off
+    "# Search: A Plan\n\n## Architecture\n\n- `Crawler`: Fetches the pages of a site one by one\n"
+    "- `IndexWriter`: Writes the words of a page to the index",
+    "Files to delete:\n\n- `old/cart.py` - Kept for the former checkout page\n- `old/tax.py` - Rates of the last year",
+    "Updated `TODO.md`.\n\n### Tasks Marked as Completed\n\n- Added `--dry-run` to the importer\n"
+    "- Implemented paging in `list_users`",
+    # pieces of something that is not named
+    "- Removed the `limit` parameter\n- Added the new entries to the `defaults` dictionary",
+    "- Moved the `return rows` statement out of the `with` block\n- Removed the `rows = []` assignment",
+    "1. **README.md**:\n   - Added examples for `connect()`\n   - Added a table of flags for `serve`",
+    "I added patterns:\n\n1. Text:\n   - Added split patterns\n   - Added join patterns\n   - Added trim patterns\n"
+    "2. Numbers:\n   - Added rounding patterns\n   - Added DataFrame patterns",
+    # no choice that lasts
+    "Kept `BASE_URL` as it was since it was already correct.",
+    "I'll keep the `cleanup` entry in `queue.txt` since it's a valid entry.",
+    "I'll use `sed` to append the rule to `nginx.conf`, because the editor failed.",
+    "Updated the `Pager.next` method to use `self._size` instead of `self.size`.",
+    "Added `overflow: hidden` to the card to prevent scrolling on `Home`.",
+    "Using `spawn` instead of `exec` for better process handling.",
+    # what was wrong, and nothing of what put it right
+    "The bug was that `TokenStore` compared expiry dates as strings.",
+    "Fixed the `deploy.sh` script by removing the problematic `sync_all` function.",
+    "**Problem:** `Grid` wanted a parameter `cols`, but two pages called it with `cols` instead.\n\n"
+    "**Fix:** Both were corrected.",
+    # what is about to be put right, a lint's findings, what only leads on, and what holds everywhere
+    "`Pool.size` is defined as a float in `pool.py`. It is used as a count.\n\nI will change the type of `Pool.size`.",
+    "mypy reports a few issues:\n\n- `render()` expects a `str` for `path`, but never gets one from `main()`",
+    "The `stats` command gathers figures from each `Collector` through several mechanisms.",
+    "`pip` typically uses the metadata of the wheel that was uploaded.",
+    "`poetry` manages dependencies with incredible speed, while `tox` runs the `matrix`.",
+    "`old_api.py` has also been removed.",
+    "Here are the proposed changes. `Router` delegates each path to `Page`, which renders it.",
     # a machine's words
     "<summary>\nThe codebase uses `structlog` for all logging, never the standard `logging` module.\n</summary>",
     "<local-command-stdout>\nI found that `parse_config` silently ignores unknown keys.\n</local-command-stdout>",
@@ -462,6 +532,62 @@ def test_what_a_user_states_is_found_as_stated() -> None:
 def test_preferences_are_the_users_only() -> None:
     """An agent that talks like a user states nothing for good."""
     assert after("I prefer tabs. Always use `uv`, never pip. From now on run the linter first.") == ()
+
+
+CHOICE = "Moved the sorting of `orders` to the browser instead of the database."
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        pytest.param([("user", "sort them"), ("assistant", CHOICE), ("user", "/undo")], id="an undo"),
+        pytest.param(
+            [("user", "sort them"), ("assistant", CHOICE), ("user", "/diff"), ("user", "/undo")], id="a command between"
+        ),
+        pytest.param(
+            [("user", "sort them"), ("assistant", CHOICE), ("user", "No, revert that please.")], id="in words"
+        ),
+        pytest.param(
+            [("user", "sort them"), ("assistant", CHOICE), ("user", "Hm. Never mind, it was fine.")], id="never mind"
+        ),
+        pytest.param(
+            [("user", "sort them"), ("assistant", CHOICE), ("user", "Let's go back to the database for that.")],
+            id="the other one stays",
+        ),
+        pytest.param([("user", "Let's use fish instead of zsh"), ("user", "ok, keep using zsh then")], id="the user's"),
+    ],
+)
+def test_what_was_taken_back_is_no_finding(turns: list[tuple[str, str]]) -> None:
+    """An undo, a word of the user's or the opposite choice leaves nothing of what it takes back."""
+    assert findings(heard(*turns)) == ()
+
+
+def test_the_opposite_choice_takes_the_place_of_the_first() -> None:
+    """Of two choices that are each other's opposite the later one stands."""
+    later = "Using the database for the sorting instead of doing it in the browser, which froze `orders`."
+    found = findings(heard(("user", "sort them"), ("assistant", CHOICE), ("user", "it hangs"), ("assistant", later)))
+    assert [each.content for each in found] == [later]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Now add an undo that reverts the last column of the table.",
+        "Roll back the last migration on staging.",
+        "Revert orders to draft when payment fails.",
+    ],
+)
+def test_a_request_about_undoing_takes_nothing_back(asked: str) -> None:
+    """What a program is to undo is work like any other."""
+    found = findings(heard(("user", "sort them"), ("assistant", CHOICE), ("user", asked)))
+    assert [each.content for each in found] == [CHOICE]
+
+
+def test_an_undo_takes_back_one_request() -> None:
+    """What was settled before it stands."""
+    other = "Switched from `moment` to `date-fns` to avoid shipping locale data."
+    turns = [("user", "dates"), ("assistant", other), ("user", "sort them"), ("assistant", CHOICE), ("user", "/undo")]
+    assert [each.content for each in findings(heard(*turns))] == [other]
 
 
 def test_an_answer_to_the_agents_question_is_a_decision() -> None:
@@ -668,10 +794,89 @@ def test_a_file_that_was_there_before_is_not_created() -> None:
     assert [each.content for each in findings(turns, root="/w/app")] == ["Changed `a.py`: added `two`."]
 
 
+def written(path: str, text: str, at: int, said: str = "", result: str = "ok") -> list[Said]:
+    return called("write_file", {"file_path": path, "content": text}, result, said=said, at=at)
+
+
+ONE, TWO = "def one():\n    pass\n", "def two():\n    pass\n"
+CASES = "def test_one():\n    pass\ndef test_two():\n    pass\n"
+OVERWROTE = "Successfully overwrote file: /w/app/a.py."
+
+
+@pytest.mark.parametrize(
+    "turns, content",
+    [
+        pytest.param(written("/w/app/a.py", ONE + TWO, 0, result=OVERWROTE), "Rewrote `a.py`: defines `one`, `two`."),
+        pytest.param(
+            written("/w/app/a.py", ONE + TWO, 0, "Now add paging to the list of users:", OVERWROTE),
+            "Changed `a.py`: add paging to the list of users.",
+        ),
+        pytest.param(
+            [
+                *called("read_file", {"file_path": "/w/app/a.py", "start_line": 1, "end_line": 9}, ONE),
+                *written("/w/app/a.py", ONE + TWO, 3),
+            ],
+            "Rewrote `a.py`: defines `one`, `two`.",
+            id="only a piece of it was seen",
+        ),
+        pytest.param(
+            [*called("Read", {"file_path": "/w/app/a.py"}, ONE), *written("/w/app/a.py", TWO, 3)],
+            "Changed `a.py`: added `two`, removed `one`.",
+            id="all of it was seen",
+        ),
+        pytest.param(
+            [*called("Bash", {"command": "git mv lib pkg"}), *written("/w/app/pkg/a.py", ONE, 3)],
+            "Rewrote `pkg/a.py`: defines `one`.",
+            id="its folder was moved",
+        ),
+        pytest.param(
+            [*called("Bash", {"command": "mv b.md notes/"}), *written("/w/app/notes/a.py", ONE, 3)],
+            "Created `notes/a.py`: defines `one`.",
+            id="another file was moved there",
+        ),
+        pytest.param(
+            [
+                *written("/w/app/test_a.py", CASES, 0),
+                *written("/w/app/test_a.py", CASES + "def test_three():\n    pass\n", 3, result=OVERWROTE),
+            ],
+            "Created `test_a.py`: 3 tests.",
+            id="tests are counted once",
+        ),
+        pytest.param(
+            edit("/w/app/Makefile", "a:", "b:", 0, "I'll make the script executable and add `b` to the Makefile."),
+            "Changed `Makefile`: add `b` to the Makefile.",
+            id="what is said of this file",
+        ),
+    ],
+)
+def test_a_file_that_is_written_anew_is_told_as_what_it_is(turns: list[Said], content: str) -> None:
+    """Names are new only where it is known what was there."""
+    assert [each.content for each in findings(turns, root="/w/app")] == [content]
+
+
 @pytest.mark.parametrize(
     "turns",
     [
         pytest.param(edit("/w/app/a.py", "", "def one():\n    pass", 0, result="<tool_use_error>nope"), id="failed"),
+        pytest.param(
+            edit("/w/app/a.py", "x", ONE, 0, result='{"error": "Failed to edit, 0 occurrences found in a.py"}'),
+            id="found nothing to replace",
+        ),
+        pytest.param(edit("/w/app/a.py", "x", ONE, 0, result="Hunk #1 FAILED at 3."), id="a patch that did not apply"),
+        pytest.param(
+            [
+                *edit("/w/app/main.css", "red", "blue", 0, "Let me change the colour of links to blue:"),
+                *edit("/w/app/main.css", "blue", "red", 3),
+            ],
+            id="changed back",
+        ),
+        pytest.param(
+            [*edit("/w/app/a.py", "x", ONE, 0), *called("Bash", {"command": "git checkout -- a.py"}, at=3)],
+            id="put back",
+        ),
+        pytest.param(
+            edit("/w/app/a.css", "red", "blue", 0, "Let me add the new colour to `theme.css`:"), id="another file's aim"
+        ),
         pytest.param(edit("/tmp/a.py", "", "def one():\n    pass", 0), id="outside the project"),
         pytest.param(edit("/w/app/tmp/a.py", "", "def one():\n    pass", 0), id="in a temporary folder"),
         pytest.param(

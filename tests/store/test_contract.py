@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from store_kit import (
@@ -60,6 +61,7 @@ from recollect.model import (
     Anchor,
     Change,
     Clear,
+    Condition,
     Connect,
     Corpus,
     Define,
@@ -75,6 +77,7 @@ from recollect.model import (
     Memory,
     MemoryId,
     Notice,
+    Op,
     Origin,
     Passage,
     Perform,
@@ -1153,6 +1156,56 @@ def test_all_records_are_counted(store: Store) -> None:
     apply(store, Propose(sort="garden", steps=(NOTHING, NOTHING)))
     expected = {"memory": 2, "version": 2, "link": 1, "feedback": 1, "audit": 8, "passage": 2, "definition": 1}
     assert store.totals() == expected | {"plan": 1}
+
+
+def test_a_definition_is_read_by_its_name(store: Store) -> None:
+    """In one sort or in all of them; to know that there is none nothing has to be said of it."""
+    for sort, name in (("season", "winter"), ("alias", "k8s"), ("alias", "db"), ("season", "db")):
+        apply(store, Define(sort=sort, name=name, value=f"{sort} {name}"))
+    assert [each.value for each in store.definitions("alias", name="db")] == ["alias db"]
+    assert [each.value for each in store.definitions(name="db")] == ["alias db", "season db"]
+    assert store.definitions("alias", name="winter") == store.definitions("", name="db") == ()
+    assert store.definitions("alias", name="") == store.definitions("alias", name="DB") == ()
+
+
+def plans_of(store: Store, read: Callable[[], object]) -> list[str]:
+    """How SQLite finds the rows for a reading, a line for each table."""
+    run: list[tuple[str, Any]] = []
+
+    def traced(cursor: object, sql: str, bindings: Any) -> bool:
+        run.append((sql, bindings))
+        return True
+
+    with store.snapshot(), cast(Any, store)._connections.reading() as connection:
+        connection.exec_trace = traced
+        try:
+            read()
+        finally:
+            connection.exec_trace = None
+        explained = [row for sql, bound in run for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", bound)]
+    return [str(row[3]) for row in explained]
+
+
+SPOKEN = (Condition("label", Op.EQ, "user"),)
+BY_ID: dict[str, Callable[[Store, list[int]], object]] = {
+    "entries": lambda store, items: store.entries(items, corpus=Corpus.SESSIONS, around=2),
+    "filtered": lambda store, items: store.entries(items, corpus=Corpus.SESSIONS, where=SPOKEN),
+    "texts": lambda store, items: store.texts(items, corpus=Corpus.SESSIONS),
+    "find": lambda store, items: store.find(("one",), corpus=Corpus.SESSIONS, where=SPOKEN, limit=2, postings=POSTINGS),
+    "definition": lambda store, items: store.definitions("alias", name="db"),
+    "definitions": lambda store, items: store.definitions("alias"),
+}
+
+
+@pytest.mark.parametrize("read", BY_ID.values(), ids=BY_ID)
+def test_a_few_among_many_are_looked_up_one_by_one(store: Store, read: Callable[[Store, list[int]], object]) -> None:
+    """However many others there are: no table is scanned, and no index by what all of them share."""
+    file(store, *(passage(f"one {number}", position=number, label="user") for number in range(20)))
+    items = [each.id for each in filed(store)][:4]
+    plans = plans_of(store, lambda: read(store, items))
+    assert any("PRIMARY KEY" in line for line in plans), plans
+    shared = [line for line in plans if line.endswith("(corpus=?)") or re.match(r"SCAN (m|p|n|definitions)\b", line)]
+    assert shared == []
 
 
 READS: dict[str, Callable[[Store, Memory], object]] = {

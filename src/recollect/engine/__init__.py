@@ -50,7 +50,6 @@ from . import (
     acting,
     cluster,
     conflicts,
-    definitions,
     gaps,
     graph,
     lineage,
@@ -68,18 +67,20 @@ from .acting import Triggered
 from .asked import anchors_of, choice, holds_head, listed, narrowed, parse_head, space_name, texts_of
 from .conflicts import Conflict
 from .context import Context, Contexts, Situation
-from .definitions import Alias, Seasonal
 from .files import Files
 from .gaps import Gap
 from .graph import Graph
 from .guard import guarded
 from .habit import Habits
 from .lineage import Lineage
+from .loop import Loop
 from .maintain import Overview
 from .meaning import BATCH, Background, Coverage, Meaning
+from .named import Aliases, Seasons
 from .narratives import Narratives
-from .parts import Clock, Parts, Ref, SpaceName
+from .parts import Clock, Parts, Ref, SpaceName, at_once
 from .places import Places
+from .plans import quiet as _quiet
 from .project import Project
 from .promotion import Promoted
 from .recall import FOUND_BY_SEARCH, Wish
@@ -91,18 +92,11 @@ from .switch import Switch
 from .tasks import Tasks
 from .tending import Tended
 from .tidying import Plans
+from .tiers import RecollectBackend
 from .transcripts import Transcripts
 from .transfer import Imported, Progress
 from .watch import Watch
 from .write import Remembered
-
-
-def _quiet(done: int, total: int) -> None:
-    """No progress wanted."""
-
-
-def _asleep() -> None:
-    """There is no background."""
 
 
 class Recollect:
@@ -148,7 +142,8 @@ class Recollect:
             origin=origin,
             meaning=Meaning(embedder, other_embedder),
             habits=Habits(lambda shared: self._store("global" if shared else "project"), clock),
-            wake=self._background.wake if self._background else _asleep,
+            wake=self._background.wake if self._background else lambda: None,
+            later=self._background.leave if self._background else at_once,
             reranker=reranker or AsRanked(),
             watch=Watch(),
             role=role,
@@ -654,6 +649,15 @@ class Recollect:
         """A session by its name: append turns to it, compact it, fork it, finalise it."""
         return self.sessions.open(name, agent=agent, host=host)
 
+    def loop(self, session: str, *, agent: str = "", host: str = "") -> Loop:
+        """The loop of an agent over a session: `intake`, `context`, `execute` and `persist`, and `handover`."""
+        lived, name = self.session(session, agent=agent, host=host), self._identity.name if self._identity else ""
+        return Loop(self._parts, lived, self._contexts, self.tasks, agent=agent, host=host, project=name)
+
+    def tier(self, scope: Scope | str, owner: str = "default") -> RecollectBackend:
+        """What a task (`owner`), the project or all projects remember, as what a tier of `recollect.tiers` keeps."""
+        return RecollectBackend(self._parts, choice(Scope, scope, "scope"), owner, self._identity)
+
     @property
     def sessions(self) -> Sessions:
         """All sessions of the project."""
@@ -695,45 +699,15 @@ class Recollect:
 
     # --- Definitions -----------------------------------------------------------------------------------------------
 
-    def define_alias(self, word: str, *same: str, space: SpaceName = "project", add: bool = False) -> Alias:
-        """Let a word mean the same as others when questions are asked; `add` keeps what it was defined as."""
-        return definitions.define_alias(self._parts, self._space(space), word, same, add=add)
+    @property
+    def aliases(self) -> Aliases:
+        """Words that mean the same when questions are asked."""
+        return Aliases(self._parts, self._space)
 
-    def remove_alias(self, word: str, *, space: SpaceName = "project") -> Alias:
-        """Take an alias away; returns what it was. A generated one comes back when they are generated anew."""
-        return definitions.remove_alias(self._parts, self._space(space), word)
-
-    def aliases(self, *, space: SpaceName = "project", built_in: bool = False) -> tuple[Alias, ...]:
-        """Which words mean the same here: a person's own, those generated, and if asked for those built in."""
-        return definitions.aliases(self._space(space), built_in=built_in)
-
-    def generate_aliases(self, *, space: SpaceName = "project") -> tuple[Alias, ...]:
-        """Make aliases of the names in a space (paths, symbols, tags, code), in place of those made before."""
-        return definitions.generate_aliases(self._parts, self._space(space))
-
-    def season(
-        self,
-        name: str,
-        *,
-        on: bool | None = None,
-        rule: str | None = None,
-        until: datetime | None = None,
-        space: SpaceName = "project",
-    ) -> Seasonal:
-        """Switch a season on or off, until a time if one is given, or with neither leave it to its rule.
-
-        A memory with the label of a season is recalled only while the season is active. `rule` says when that is, as
-        "12-15..01-05" or "last 3 days of month"; None keeps the rule it has.
-        """
-        return definitions.define_season(self._parts, self._space(space), name, on=on, rule=rule, until=until)
-
-    def seasons(self, *, space: SpaceName = "project") -> tuple[Seasonal, ...]:
-        """Every season that is defined or that a live memory waits for, and whether it is active now."""
-        return definitions.seasons(self._parts, self._space(space))
-
-    def remove_season(self, name: str, *, space: SpaceName = "project") -> None:
-        """Define a season no longer. Memories keep its label, and wait."""
-        definitions.remove_season(self._parts, self._space(space), name)
+    @property
+    def seasons(self) -> Seasons:
+        """When memories with the label of a season are recalled."""
+        return Seasons(self._parts, self._space)
 
     # --- Upkeep ----------------------------------------------------------------------------------------------------
 

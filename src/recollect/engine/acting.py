@@ -32,7 +32,7 @@ def triggered(
     owners = {"", *([f"session:{session}"] if session else []), *([f"task:{task}"] if task else [])}
     named = tuple(files)
     found = []
-    for store in (parts.project(), parts.shared()):
+    for store in parts.stores():
         seasons = active_seasons(store, parts.clock())
         for memory, match in parts.watch.matches(store, context[: parts.settings.recall.query_limit], named):
             if memory.owner in owners and (memory.season is None or memory.season in seasons):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..model import (
     LIVE,
+    Allocation,
     Condition,
     Corpus,
     Given,
@@ -26,6 +27,7 @@ from ..model import (
     Order,
     Recollected,
     Recollection,
+    Scope,
     Standing,
     Status,
     Tier,
@@ -33,7 +35,7 @@ from ..model import (
     Withheld,
     WordStatistics,
 )
-from ..policy.budget import PART_OF, allocate, ceilings_of, pack
+from ..policy.budget import PART_OF, Packed, allocate, ceilings_of, pack, shares
 from ..policy.intent import Intent, intent
 from ..policy.occasions import RULES, occasions
 from ..policy.redact import redact
@@ -42,12 +44,12 @@ from ..policy.stem import stem
 from ..policy.tokens import estimate_tokens
 from ..policy.worth import rules_for, stems_needed, worthwhile
 from ..policy.written import HOSTS, Caps, HostStyle, Style, Written, write
-from ..store import Store
 from . import acting, recall
+from .definitions import active_seasons
 from .parts import Parts, new_uid
 from .recall import Wish
 from .standing import Standings
-from .surfaced import Surfaced
+from .surfaced import Surfaced, tier_of
 
 _LOG = logging.getLogger("recollect")
 
@@ -55,6 +57,7 @@ POOL = 15
 """How many found memories are looked at for a prompt."""
 START_WARNINGS = 5
 START_SUMMARIES = 2
+_BRIDGED = 50
 _RULES_READ = 40
 _POSTINGS = 2_000
 _LABEL = 10
@@ -99,6 +102,17 @@ class Context:
         return bool(self.text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What may be told to an agent, before it is: nothing counts as given until it is delivered."""
+
+    context: Context
+    record: Given | None = None
+    memories: tuple[Memory, ...] = ()
+    """Those that are in it."""
+    wanted: Intent = field(default_factory=Intent)
+
+
 @dataclass(frozen=True, slots=True)
 class _Offer:
     """An item that may be given, and the memory it is made from, if it is one."""
@@ -115,25 +129,36 @@ class Contexts:
         self._parts = parts
         self._tasks = tasks
         self._standings = Standings(root)
-        settings = parts.settings.agent
-        self.surfaced = Surfaced(parts.project, parts.meaning, least=settings.topic_similarity)
+        self.surfaced = Surfaced(parts)
 
     def give(self, situation: Situation, *, style: Style | None = None, caps: Caps | None = None) -> Context:
         """What to tell an agent. Whatever goes wrong in here is logged, and the agent is told nothing."""
+        return self.delivered(self.prepare(situation, style=style, caps=caps))
+
+    def prepare(self, situation: Situation, *, style: Style | None = None, caps: Caps | None = None) -> Prepared:
+        """The same, for somebody who will take it later, or not at all."""
         told = HOSTS.get(situation.host, HOSTS["default"])
         form = HostStyle(style=style or told.style, caps=caps or told.caps)
         try:
-            return self._give(situation, form)
+            return self._prepared(situation, form)
         except Exception:  # the agent must go on, whatever is wrong with its memory
             _LOG.exception("no context could be given")
-            return Context(recollection=Recollection(notes=("memory failed; its log says why",)))
+            return Prepared(context=Context(recollection=Recollection(notes=("memory failed; its log says why",))))
 
-    def _give(self, situation: Situation, form: HostStyle) -> Context:
+    def delivered(self, prepared: Prepared) -> Context:
+        """Note that what was prepared is given."""
+        if prepared.record is not None:
+            self.surfaced.note(prepared.record)
+            self._parts.habits.noticed(prepared.memories)
+            self._parts.wake()
+        return prepared.context
+
+    def _prepared(self, situation: Situation, form: HostStyle) -> Prepared:
         parts = self._parts
         off = parts.switch.off_where()
         if off or (parts.settings.recall.mode == "tools" and not situation.asked):
             note = f"memory is switched off {off}" if off else "memories are given only when a tool asks for them"
-            return Context(recollection=Recollection(notes=(note,)))
+            return Prepared(context=Context(recollection=Recollection(notes=(note,))))
         wanted = intent(situation.prompt, files=situation.files, previous=situation.previous)
         query = "" if wanted.points_back else redact(wanted.query).text[:_QUERY_KEPT]
         topic, seen = self.surfaced.since(situation.session, situation.agent, query, afresh=situation.start)
@@ -145,14 +170,7 @@ class Contexts:
             ceiling=parts.settings.budget.ceiling,
             **situation.ceilings,
         )
-        packed = pack(
-            kept,
-            tokens=lambda offer: offer.item.tokens,
-            part=lambda offer: PART_OF[offer.item.tier],
-            ceilings=ceilings_of(allocation),
-            total=allocation.total,
-            head_tail=parts.settings.budget.head_tail,
-        )
+        packed = self._packed(kept, allocation)
         withheld += [_withheld(left.item.item, left.reason) for left in packed.left]
         chosen = {id(offer.item): offer for offer in packed.chosen}
         whole = Recollection(
@@ -168,8 +186,12 @@ class Contexts:
         written = write(whole, form.style, nonce=os.urandom(8).hex(), caps=form.caps)
         given = _as_written(whole, written)
         memories = {item.ref: memory for item in given if (memory := chosen[id(item)].memory)}
-        self._note(situation, given, memories, topic=topic, query=query, tokens=written.tokens)
-        return Context(text=written.text, recollection=given)
+        return Prepared(
+            context=Context(text=written.text, recollection=given),
+            record=self._record(situation, given, memories, topic=topic, query=query, tokens=written.tokens),
+            memories=tuple(memories.values()),
+            wanted=wanted,
+        )
 
     # --- What may be given -----------------------------------------------------------------------------------------
 
@@ -184,12 +206,15 @@ class Contexts:
             *(offer for offer in found if offer.item.tier is Tier.SUMMARY),
             *(self._latest() if situation.start else ()),
         ]
-        return list({offer.item.ref or id(offer): offer for offer in reversed(every)}.values())[::-1], conflicts
+        once: dict[str | int, _Offer] = {}
+        for offer in every:
+            once.setdefault(offer.item.ref or id(offer), offer)
+        return list(once.values()), conflicts
 
     def _pinned(self, situation: Situation) -> Iterator[_Offer]:
         most = self._parts.settings.recall.pinned
         where = (Condition("status", Op.EQ, Status.PINNED.value), _reach(situation))
-        found = [each for store in self._stores() for each in store.query(where, limit=most)]
+        found = [each for store in self._parts.stores() for each in store.query(where, limit=most)]
         for memory in found[:most]:
             yield _offer(memory, Tier.PINNED, why=(Why(factor="pinned", value=1.0),))
 
@@ -214,7 +239,7 @@ class Contexts:
             )
             found = [
                 memory
-                for store in self._stores()
+                for store in self._parts.stores()
                 for memory in store.query(where, order=Order(field="importance"), limit=START_WARNINGS)
             ]
             for memory in sorted(found, key=lambda each: -each.importance)[:START_WARNINGS]:
@@ -252,7 +277,7 @@ class Contexts:
 
     def _statistics(self, stems: frozenset[str]) -> WordStatistics:
         """How frequent words are in both spaces together."""
-        found = [store.statistics(stems, corpus=Corpus.MEMORY) for store in self._stores()]
+        found = [store.statistics(stems, corpus=Corpus.MEMORY) for store in self._parts.stores()]
         holding = Counter[str]()
         for each in found:
             holding.update(each.holding)
@@ -271,7 +296,7 @@ class Contexts:
         )
         stems = {stem(name) for each in asked for name in each.names}
         memories = []
-        for store in self._stores():
+        for store in self._parts.stores():
             found = store.find(
                 tuple(sorted(stems)), corpus=Corpus.MEMORY, where=where, limit=_RULES_READ, postings=_POSTINGS
             )
@@ -279,17 +304,20 @@ class Contexts:
         return rules_for(situation.prompt, [each for each in memories if isinstance(each, Memory)])
 
     def _bridge(self, situation: Situation) -> Iterator[_Offer]:
-        """What other agents of the session found, the latest first."""
+        """What other agents of the session found, the latest first, whether it holds for the session or beyond it."""
         if not situation.session:
             return
         where = (
-            Condition("owner", Op.EQ, f"session:{situation.session}"),
+            Condition("session_id", Op.EQ, situation.session),
             Condition("status", Op.IN, tuple(sorted(LIVE))),
+            Condition("kind", Op.NE, Kind.SUMMARY.value),
+            _reach(situation),
         )
-        for memory in self._parts.project().query(where, limit=50):
-            if memory.agent and memory.agent != situation.agent:
-                why = Why(factor="bridge", value=1.0, detail=f"found by {memory.agent}")
-                yield _offer(memory, Tier.BRIDGE, why=(why,), notes=(f"found by {memory.agent} in this session",))
+        for memory in self._parts.project().query(where, limit=_BRIDGED):
+            if (memory.agent or "") != situation.agent:
+                finder = memory.agent or "another agent"
+                why = Why(factor="bridge", value=1.0, detail=f"found by {finder}")
+                yield _offer(memory, Tier.BRIDGE, why=(why,), notes=(f"found by {finder} in this session",))
 
     def _latest(self) -> Iterator[_Offer]:
         """What the last sessions came to, and what there is to do."""
@@ -306,10 +334,6 @@ class Contexts:
             )
             yield _Offer(item)
 
-    def _stores(self) -> Iterator[Store]:
-        yield self._parts.project()
-        yield self._parts.shared()
-
     # --- What is fit to be given -----------------------------------------------------------------------------------
 
     def _fit(
@@ -325,6 +349,7 @@ class Contexts:
                 fresh.append(offer)
         standings = self._standings.of(offer.memory for offer in fresh if offer.memory)
         least = self._parts.settings.recall.least_trust
+        seasons = self._seasons(fresh)
         for offer in fresh:
             memory = offer.memory
             if memory is None:
@@ -334,6 +359,8 @@ class Contexts:
             checked = standings[memory.ref]
             if not trusted and not asked:
                 withheld.append(_withheld(offer.item, f"nobody vouches for it: {memory.origin}"))
+            elif memory.season not in seasons and offer.item.tier is not Tier.PINNED:
+                withheld.append(_withheld(offer.item, f"its season, {memory.season}, is not now"))
             elif checked.standing is Standing.GONE and not asked:
                 withheld.append(_withheld(offer.item, "; ".join(checked.notes) or "the code it is about is gone"))
             else:
@@ -343,15 +370,45 @@ class Contexts:
                     offer.item,
                     standing=checked.standing,
                     notes=notes,
+                    tokens=offer.item.tokens + sum(map(estimate_tokens, notes)),
                     trusted=trusted,
                     why=(*offer.item.why, *origin),
                 )
                 kept.append(replace(offer, item=item))
         return kept, withheld
 
+    def _seasons(self, offers: Iterable[_Offer]) -> frozenset[str | None]:
+        """The seasons that are on, and None for a memory that waits for none."""
+        if all(offer.memory is None or offer.memory.season is None for offer in offers):
+            return frozenset({None})
+        now = self._parts.clock()
+        return frozenset({None, *(name for store in self._parts.stores() for name in active_seasons(store, now))})
+
+    def _packed(self, offers: list[_Offer], allocation: Allocation) -> Packed[_Offer]:
+        """As many as fit. Of what was found, what the share of its scope has room for goes in first."""
+        found = [offer for offer in offers if offer.item.tier is Tier.FOUND]
+        late: set[int] = set()
+        if sum(map(_tokens, found)) > allocation.found:
+            held = self.surfaced.shares()
+            ceilings = shares(
+                allocation.found, task=held[Scope.TASK], project=held[Scope.PROJECT], shared=held[Scope.GLOBAL]
+            )
+            first = pack(found, tokens=_tokens, part=_scope, ceilings=ceilings, total=allocation.found)
+            late = {id(left.item) for left in first.left}
+        order = {id(offer): place for place, offer in enumerate(offers)}
+        packed = pack(
+            sorted(offers, key=lambda offer: (_TIERS[offer.item.tier], id(offer) in late)),
+            tokens=_tokens,
+            part=lambda offer: PART_OF[offer.item.tier],
+            ceilings=ceilings_of(allocation),
+            total=allocation.total,
+            head_tail=self._parts.settings.budget.head_tail,
+        )
+        return replace(packed, chosen=tuple(sorted(packed.chosen, key=lambda offer: order[id(offer)])))
+
     # --- What is noted of it ---------------------------------------------------------------------------------------
 
-    def _note(
+    def _record(
         self,
         situation: Situation,
         given: Recollection,
@@ -360,28 +417,24 @@ class Contexts:
         topic: int,
         query: str,
         tokens: int,
-    ) -> None:
+    ) -> Given:
         items = []
         for item in given:
             memory = memories.get(item.ref)
             uid = memory.uid if memory else None
             items.append(GivenItem(uid=uid, ref=item.ref, tier=item.tier, tokens=item.tokens, relevance=item.relevance))
-        self.surfaced.note(
-            Given(
-                id=given.id,
-                at=self._parts.clock(),
-                session=situation.session,
-                agent=situation.agent,
-                host=situation.host,
-                topic=topic,
-                query=query,
-                items=tuple(items),
-                withheld=len(given.withheld),
-                tokens=tokens if items else 0,
-            )
+        return Given(
+            id=given.id,
+            at=self._parts.clock(),
+            session=situation.session,
+            agent=situation.agent,
+            host=situation.host,
+            topic=topic,
+            query=query,
+            items=tuple(items),
+            withheld=len(given.withheld),
+            tokens=tokens if items else 0,
         )
-        self._parts.habits.noticed(list(memories.values()))
-        self._parts.wake()
 
 
 def _reach(situation: Situation) -> Condition:
@@ -415,6 +468,17 @@ def _offer(
     return _Offer(item, memory)
 
 
+_TIERS = {tier: place for place, tier in enumerate(Tier)}
+
+
+def _tokens(offer: _Offer) -> int:
+    return offer.item.tokens
+
+
+def _scope(offer: _Offer) -> Scope:
+    return tier_of(offer.memory.scope) if offer.memory else Scope.PROJECT
+
+
 def _withheld(item: Recollected, reason: str) -> Withheld:
     return Withheld(ref=item.ref, tier=item.tier, reason=reason)
 
@@ -423,14 +487,8 @@ def _as_written(whole: Recollection, written: Written) -> Recollection:
     """The recollection without what its host has no room for."""
     if not written.dropped:
         return whole
-    left = list(written.dropped)
-    kept = []
-    for item in whole:
-        if item.ref in left and (item.ref or not written.items):
-            left.remove(item.ref)
-        else:
-            kept.append(item)
-    dropped = [item for item in whole if all(item is not each for each in kept)]
+    kept = [item for place, item in enumerate(whole) if place in written.places]
+    dropped = [item for place, item in enumerate(whole) if place not in written.places]
     return replace(
         whole,
         items=tuple(kept),

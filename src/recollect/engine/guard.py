@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import cast
 
 from ..model import Change, Receipt
 from ..policy.access import Right, Role, may, require
@@ -39,7 +39,5 @@ class _Reading:
         require(self._role, Right.WRITE, self._space)
         self._store.restore(path)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._store, name)
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ..embed import Embedder
 from ..embed.kin import Kinship
 from ..embed.static import STATIC_MODEL, StaticEmbedder
-from ..errors import EmbedderUnavailable, StoreError
+from ..errors import EmbedderUnavailable, RecollectError, StoreError
 from ..model import Corpus
 from ..store import Store
 
@@ -27,6 +27,10 @@ BATCH = 256
 """How many texts are embedded at a time in the background."""
 STEP = 32
 """How many are embedded between two looks at the clock when somebody waits."""
+CALM = 0.05
+"""For how many seconds nothing may have come before the background begins."""
+LONGEST_WAIT = 2.0
+"""After so many seconds it begins in any case."""
 COMPLETE = 0.98
 """The share of texts that must have a vector of a new model before the old one's vectors give way."""
 
@@ -225,7 +229,7 @@ _PAUSE = 30.0
 
 
 class Background:
-    """The thread that does what nobody should wait for: vectors that are missing, habits that were noticed."""
+    """The thread that does what nobody should wait for: pieces left to it, missing vectors, habits noticed."""
 
     def __init__(self, work: Callable[[], bool], *, pause: float = 2.0) -> None:
         """`work` does a little and says whether there is more to do at once."""
@@ -235,6 +239,13 @@ class Background:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._left: dict[str, Callable[[], object]] = {}
+
+    def leave(self, name: str, piece: Callable[[], object]) -> None:
+        """Have a piece of work done soon, once however often it is left before. Nobody hears of it if it fails."""
+        with self._lock:
+            self._left[name] = piece
+        self.wake()
 
     def wake(self) -> None:
         """There may be something to do."""
@@ -245,7 +256,7 @@ class Background:
                 self._thread.start()
 
     def close(self, seconds: float = 2.0) -> None:
-        """Finish the piece at hand and stop."""
+        """Finish the piece at hand and those that were left, and stop; whoever closes waits for so long at most."""
         self._stop.set()
         self._wake.set()
         thread = self._thread
@@ -254,7 +265,11 @@ class Background:
 
     def _run(self) -> None:
         while not self._stop.is_set():
+            self._wait_for_calm()
             self._wake.clear()
+            if self._stop.is_set():  # looked at again, for that may have been what woke it
+                break
+            self._do_what_was_left()
             more = False
             with suppress(StoreError):
                 more = self._work()
@@ -263,3 +278,19 @@ class Background:
                     if not self._wake.is_set():
                         self._thread = None
                         return
+        self._do_what_was_left()
+
+    def _wait_for_calm(self) -> None:
+        """Let whoever is at work go first: two threads of Python at work take longer than one after the other."""
+        until = monotonic() + LONGEST_WAIT
+        while self._wake.is_set() and not self._stop.is_set() and monotonic() < until:
+            self._wake.clear()
+            self._wake.wait(min(CALM, self._pause))
+
+    def _do_what_was_left(self) -> None:
+        while self._left:
+            with self._lock:
+                name = next(iter(self._left))
+                piece = self._left.pop(name)
+            with suppress(RecollectError):
+                piece()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from ..config import Settings
-from ..errors import NotFound
+from ..errors import NotFound, StoreError
 from ..model import Memory, MemoryId, Origin, Scope, Uid
 from ..policy.access import Role
 from ..policy.admit import Limits
@@ -49,6 +50,8 @@ class Parts:
     habits: Habits
     wake: Callable[[], None]
     """Tell the background, if there is one, that there may be something to do."""
+    later: Callable[[str, Callable[[], object]], None]
+    """Have a piece of work done soon, by a name under which it is done once; at once where there is no background."""
     reranker: Reranker
     watch: Watch
     role: Role = Role.ADMIN
@@ -58,6 +61,12 @@ class Parts:
     def store(self, space: SpaceName) -> Store:
         """The store of a space."""
         return self.shared() if space == "global" else self.project()
+
+    def stores(self) -> Iterator[Store]:
+        """The project's memory and the global one; what holds here is worth having even when that cannot be had."""
+        yield self.project()
+        with suppress(StoreError):
+            yield self.shared()
 
     @property
     def limits(self) -> Limits:
@@ -92,6 +101,11 @@ class Parts:
                 if memory is not None:
                     return store, memory
         raise NotFound("memory", text[:64])
+
+
+def at_once(name: str, piece: Callable[[], object]) -> None:
+    """There is no background to leave a piece of work to."""
+    piece()
 
 
 def space_of(scope: Scope) -> SpaceName:

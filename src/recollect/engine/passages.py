@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import InvalidText, NotFound
@@ -10,7 +10,7 @@ from ..model import Condition, Corpus, Entry, Excerpt, Excerpts, File, Op, Passa
 from ..policy.query import parse_limit
 from ..policy.rank import PROFILES, RRF, Profile, calibrated, summed
 from ..policy.relevance import CHUNKS, SORTS, TURNS, Text, evidence
-from ..policy.words import PASSAGE_FIELDS, TURN_FIELDS, Query, bm25, held, stems_of
+from ..policy.words import PASSAGE_FIELDS, TURN_FIELDS, bm25, held, stems_of
 from .parts import Parts
 from .probe import IN_LINE, Probed, asked_words, limits_of, meaning_notes, probe, weighed_query
 
@@ -125,7 +125,8 @@ class _Ranking:
 
     def __init__(self, parts: Parts, probed: Probed, profile: Profile, corpus: Corpus, where: Where) -> None:
         turns = corpus is Corpus.SESSIONS
-        entries = list(probed.store.entries(probed.items, corpus=corpus, where=where, around=AROUND))
+        self.store = probed.store
+        entries = self.store.entries(probed.items, corpus=corpus, where=where, around=AROUND, payloads=False)
         self.passages = [_passage(entry) for entry in entries]
         labels = {each.label for each in self.passages if each.label} if turns else set()
         named = {stems_of(label): label for label in labels}
@@ -140,13 +141,14 @@ class _Ranking:
         )
         cosines = probed.cosines(corpus, [each.id for each in self.passages])
         fields = TURN_FIELDS if turns and profile.softened else PASSAGE_FIELDS
-        self.texts = [_text(entry, self.query, fields, cosines) for entry in entries]
+        wanted = self.query.stems
+        self.texts = [_text(entry, wanted, fields, cosines) for entry in entries]
         self.evidence = evidence(self.texts, self.query, speakers=speakers)
+        self.corpus = corpus
         self.weights = TURNS if turns else CHUNKS
         self.profile = profile
         self.found = frozenset(probed.items)
         self.settings = parts.settings.recall
-        self.places = {(each.document, each.position): each for each in self.passages}
         self.fused = self._fused() if profile.name == "rrf" else []
 
     def best(self, most: int, *, least: float) -> list[Excerpt]:
@@ -157,15 +159,24 @@ class _Ranking:
             (at for at, each in enumerate(self.passages) if self.profile.softened or each.id in self.found),
             key=lambda at: (-scores[at], self.passages[at].document, self.passages[at].position),
         )
-        kept: list[Excerpt] = []
+        kept: list[tuple[int, float]] = []
         for at in order:
             relevance = calibrated(self.evidence[at].sum(self.weights))
             if scores[at] <= 0 or len(kept) == most:
                 break
             if relevance >= least:
-                why = self._reasons(at)
-                kept.append(self._surrounded(self.passages[at], scores[at], why, relevance))
-        return kept
+                kept.append((at, relevance))
+        shown = self._whole([self.passages[at] for at, _ in kept])
+        return [
+            self._surrounded(shown, self.passages[at], scores[at], self._reasons(at), relevance)
+            for at, relevance in kept
+        ]
+
+    def _whole(self, passages: Sequence[Passage]) -> dict[tuple[str, int], Passage]:
+        """Passages and their neighbours by their places, with all that is known of them."""
+        items = [each.id for each in passages]
+        entries = self.store.entries(items, corpus=self.corpus, around=AROUND) if items else ()
+        return {(each.document, each.position): each for each in map(_passage, entries)}
 
     def _scores(self) -> list[float]:
         if self.profile.softened:
@@ -204,10 +215,17 @@ class _Ranking:
                 reasons[at].append(Why(factor=name, value=1 / (RRF + place), adds=True))
         return [tuple(each) or (Why(factor="words", value=0.0, adds=True),) for each in reasons]
 
-    def _surrounded(self, passage: Passage, score: float, why: tuple[Why, ...], relevance: float) -> Excerpt:
-        around = [self.places.get((passage.document, passage.position + step)) for step in range(-AROUND, AROUND + 1)]
+    def _surrounded(
+        self,
+        shown: Mapping[tuple[str, int], Passage],
+        passage: Passage,
+        score: float,
+        why: tuple[Why, ...],
+        relevance: float,
+    ) -> Excerpt:
+        around = [shown.get((passage.document, passage.position + step)) for step in range(-AROUND, AROUND + 1)]
         return Excerpt(
-            passage=passage,
+            passage=around[AROUND] or passage,
             score=score,
             why=why,
             relevance=relevance,
@@ -221,10 +239,10 @@ def _passage(entry: Entry) -> Passage:
     return entry.of
 
 
-def _text(entry: Entry, query: Query, weights: Sequence[float], cosines: dict[int, float]) -> Text:
+def _text(entry: Entry, wanted: frozenset[str], weights: Sequence[float], cosines: dict[int, float]) -> Text:
     passage = _passage(entry)
     return Text(
-        held=held(entry.fields, weights, query.stems),
+        held=held(entry.fields, weights, wanted),
         cosine=cosines.get(passage.id),
         document=f"{passage.document}\x00",  # never "", which is a text that stands alone
         position=passage.position,

@@ -22,6 +22,7 @@ class Places:
 
     def backups(self, space: SpaceName) -> Path | None:
         """Where the backups of a space lie."""
+        require(self.role, Right.READ, space)
         if space == "project":
             return self.identity.folder / "backups" if self.identity else None
         return self.home / "global" / "backups" if self.home else None
@@ -36,6 +37,7 @@ class Places:
 
     def tree(self, space: SpaceName) -> Path | None:
         """The working tree that memories of a space speak of."""
+        require(self.role, Right.READ, space)
         return self.identity.root if self.identity and space == "project" else None
 
     def sessions(self, told: str | None) -> Path:
@@ -50,6 +52,7 @@ class Places:
 
     def key(self) -> bytes:
         """The key that exports are signed with."""
+        require(self.role, Right.READ, "project")
         if self.home is None:
             raise BadFile("export", "a memory without a home folder has no key to sign with")
         return signing_key(self.home)

@@ -27,6 +27,7 @@ from ..model import (
     Uid,
     Vouch,
 )
+from ..policy.access import PROPOSED
 from ..policy.admit import admit, check_text
 from ..policy.identity import fingerprint
 from ..policy.kinds import TRUST
@@ -179,6 +180,7 @@ def _copied(parts: Parts, memory: Memory, scope: Scope, uid: Uid) -> Memory:
         uid=uid,
         version=1,
         scope=scope,
+        tags=memory.tags if scope is not Scope.GLOBAL else tuple(tag for tag in memory.tags if tag != PROPOSED),
         task_id=None if scope is Scope.GLOBAL else memory.task_id,
         created_at=now,
         updated_at=now,

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from ..model import Condition, Corpus, Memory, Op, Plan, Status, StepState, Where
+from ..policy.access import PROPOSED
 from ..policy.decay import age_days
 from ..policy.render import one_line
 from ..store import Store
@@ -40,6 +41,8 @@ class Inbox:
     """Plans with steps that nobody has agreed to yet."""
     stale: tuple[StaleMemory, ...] = ()
     quarantined: tuple[Memory, ...] = ()
+    proposed: tuple[Memory, ...] = ()
+    """What an agent would have hold everywhere."""
 
     @property
     def prompt(self) -> str:
@@ -59,13 +62,14 @@ class Inbox:
 
 
 def inbox(parts: Parts, store: Store, root: Path | None) -> Inbox:
-    """What waits for a decision in a space: candidates, conflicts, plans, and what has grown stale."""
+    """What waits for a decision in a space: candidates, proposals, conflicts, plans, what is stale."""
     return Inbox(
         candidates=tuple(live_memories(store, Condition("status", Op.EQ, Status.CANDIDATE.value))),
         conflicts=conflicts.conflicts(store),
         plans=tuple(plan for plan in store.plans(limit=plans.LOOKED_BACK) if plan.states.get(StepState.PROPOSED)),
         stale=tuple(stale(parts, store, root)),
         quarantined=store.query((Condition("status", Op.EQ, Status.QUARANTINED.value),), limit=None),
+        proposed=tuple(live_memories(store, Condition("tags", Op.EQ, PROPOSED))),
     )
 
 

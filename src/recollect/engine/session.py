@@ -6,8 +6,10 @@ whatever is killed at whatever moment, `Sessions.recover` reads the transcript a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, cast
@@ -54,7 +56,11 @@ class SessionMemory:
     weighed: int = 0
     """Up to which turn findings were weighed."""
     ended: bool = False
-    """Somebody said that it has ended; the rest is done at the next chance."""
+    """Somebody said that it has ended; the rest is done at the next chance, unless it has gone on since."""
+    ended_after: int = 0
+    """After how many turns that was said."""
+    filed: int = -1
+    """How many of its turns can be searched, counted when all of them could that are to be; -1: never."""
     parent: str | None = None
     shared: int = 0
     """How many of its turns are the parent's. What was found in them was found there, and counts once."""
@@ -134,7 +140,8 @@ class Session:
         _file(self._store, self.id, written, self._parts)
         every = self._parts.settings.session.checkpoint_every
         if written and written[-1].seq // every != (written[0].seq - 1) // every:
-            self.checkpoint()
+            # Whoever speaks need not wait for it. If it is never done, the next one reads from where the last one was.
+            self._parts.later(f"checkpoint {self.id}", self.checkpoint)
         return written
 
     def turns(self, *, start: int = 0) -> list[Turn]:
@@ -160,22 +167,24 @@ class Session:
     def checkpoint(self) -> SessionMemory:
         """Make findings of what was said since the last time, and save them."""
         self._parts.switch.require_on()
-        return self._read_on(self.memory, again=GLANCE)
+        with _one_at_a_time():
+            return self._read_on(self.memory, again=GLANCE)
 
     def flush(self) -> tuple[Promoted, ...]:
         """Weigh the findings that were not weighed yet, and make memories of those that enough speaks for."""
         self._parts.switch.require_on()
         if not self._parts.settings.promotion.auto:
             return ()
-        there = self._read_well(self.memory)
-        fresh = [each for each in there.findings if fingerprint(each.content) not in there.promoted]
-        done: tuple[Promoted, ...] = ()
-        for where, found in self._by_session(there, fresh).items():
-            done += promotion.promote_findings(
-                self._parts, found, session=where, agent=self._agent, host=self._host or None
-            )
-        weighed = (*there.promoted, *(fingerprint(each.content) for each in fresh))
-        self._save(replace(there, promoted=tuple(dict.fromkeys(weighed)), weighed=there.through))
+        with _one_at_a_time():
+            there = self._read_well(self.memory)
+            fresh = [each for each in there.findings if fingerprint(each.content) not in there.promoted]
+            done: tuple[Promoted, ...] = ()
+            for where, found in self._by_session(there, fresh).items():
+                done += promotion.promote_findings(
+                    self._parts, found, session=where, agent=self._agent, host=self._host or None
+                )
+            weighed = (*there.promoted, *(fingerprint(each.content) for each in fresh))
+            self._save(replace(there, promoted=tuple(dict.fromkeys(weighed)), weighed=there.through))
         return done
 
     def compact(self, *, force: bool = False) -> Compacted:
@@ -250,7 +259,7 @@ class Session:
         """
         self._parts.switch.require_on()
         if fast:
-            self._save(replace(self.memory, ended=True))
+            self._end()
             return Finalised(session=self.id, pending=True)
         promoted = self.flush()
         there = self.memory
@@ -258,9 +267,22 @@ class Session:
         open_gaps = gaps.review(self._parts, self.id)  # before the summary, which would answer every question
         if text:
             self._keep_summary(text, f"after {there.through} turns")
+        filed = reindex(self._parts, self._transcripts, self.id)
         self._transcripts.mark(self.id, Mark.FINALISED, now=self._parts.clock())
-        self._save(replace(there, ended=True))
+        self._end(filed)
         return Finalised(session=self.id, findings=len(there.findings), promoted=promoted, summary=text, gaps=open_gaps)
+
+    def _end(self, filed: int | None = None) -> None:
+        """Note that it has ended, and how many of its turns are filed if that is known."""
+        turns = 0
+        with suppress(NotFound):  # somebody may end what never began
+            turns = self._transcripts.tail(self.id).seq
+        with _one_at_a_time():
+            there = self.memory
+            known = there.filed if filed is None else filed
+            ended = replace(there, ended=True, ended_after=turns, filed=known)
+            if ended != there:
+                self._save(ended)
 
     # --- Inside ----------------------------------------------------------------------------------------------------
 
@@ -359,6 +381,20 @@ class Session:
 _REASON = 500
 
 
+def _one_at_a_time() -> AbstractContextManager[object]:
+    """Held by the one thread that reads, changes and saves what sessions remember; the others would undo it."""
+    return _saving
+
+
+def _in_child() -> None:
+    global _saving
+    _saving = threading.RLock()  # whoever held it is not in here
+
+
+_saving = threading.RLock()
+os.register_at_fork(after_in_child=_in_child)
+
+
 class Sessions:
     """All sessions of a project."""
 
@@ -385,15 +421,27 @@ class Sessions:
         """Finish what a crash or a hurry left: records half written, turns not indexed, sessions not finalised."""
         now = self._parts.clock()
         done = []
+        remembered = {each.name: each.value for each in self._parts.project().definitions(SORT)}
         for each in self.list():
-            if each.archived:
+            if each.archived or self._settled(each, remembered.get(each.id)):
                 continue
             self.transcripts.repair(each.id, now=now)
-            reindex(self._parts, self.transcripts, each)
+            filed = reindex(self._parts, self.transcripts, each.id)
             session = self.open(each.id, agent=each.agent, host=each.host)
-            if each.finalised < each.turns and (now - each.updated >= idle or session.memory.ended):
+            there = session.memory
+            if each.finalised >= each.turns:
+                session._end(filed)
+            elif now - each.updated >= idle or (there.ended and there.ended_after >= each.turns):
                 done.append(session.finalise())
         return tuple(done)
+
+    def _settled(self, listed: Listed, remembered: Json) -> bool:
+        """Whether nothing can be left to do for a session, without reading it or all that it remembers."""
+        if listed.finalised < listed.turns or not self.transcripts.unchanged(listed):
+            return False
+        # What is filed may be gone though the session is not: another backup, another store.
+        filed = remembered.get("filed") if isinstance(remembered, Mapping) else None
+        return filed == len(self._parts.project().positions(Corpus.SESSIONS, listed.id))
 
     def archive(self) -> tuple[str, ...]:
         """Compress sessions that were not used for longer than the settings say. Search still finds them."""
@@ -413,22 +461,25 @@ def compacted_view(turns: Sequence[Turn]) -> list[Turn]:
 
 def session_memory(store: Store, name: str) -> SessionMemory | None:
     """What a session remembers of itself; None if it never did."""
-    found = next((each.value for each in store.definitions(SORT) if each.name == name), None)
-    return None if found is None else decode(SessionMemory, found)
+    found = store.definitions(SORT, name=name)
+    return decode(SessionMemory, found[0].value) if found else None
 
 
-def reindex(parts: Parts, transcripts: Transcripts, listed: Listed) -> int:
-    """File the turns of a session's own that are not filed yet. Returns how many there were."""
+def reindex(parts: Parts, transcripts: Transcripts, name: str) -> int:
+    """File the turns of a session's own that are not filed yet. Returns how many are filed then."""
     store = parts.project()
-    own = [turn for turn in transcripts.read(listed.id, start=listed.fork_at or 0) if turn.mark is None]
-    there = store.positions(Corpus.SESSIONS, listed.id)
+    fork = transcripts.fork_of(name)
+    own = [turn for turn in transcripts.read(name, start=fork[1] if fork else 0) if turn.mark is None]
+    there = store.positions(Corpus.SESSIONS, name)
     missing = [turn for turn in own if turn.seq not in there]
-    for start in range(0, len(missing), _FILED_AT_ONCE):
-        _file(store, listed.id, missing[start : start + _FILED_AT_ONCE], parts)
-    return len(missing)
+    return len(there) + sum(
+        _file(store, name, missing[start : start + _FILED_AT_ONCE], parts)
+        for start in range(0, len(missing), _FILED_AT_ONCE)
+    )
 
 
-def _file(store: Store, name: str, turns: Sequence[Turn], parts: Parts) -> None:
+def _file(store: Store, name: str, turns: Sequence[Turn], parts: Parts) -> int:
+    """Index those of the turns that are searched; how many they are."""
     passages = tuple(
         Passage(
             corpus=Corpus.SESSIONS,
@@ -445,6 +496,7 @@ def _file(store: Store, name: str, turns: Sequence[Turn], parts: Parts) -> None:
     if passages:
         store.apply([File(passages=passages)], actor=parts.actor, now=parts.clock())
         parts.wake()
+    return len(passages)
 
 
 def _said(turn: Turn) -> Said:

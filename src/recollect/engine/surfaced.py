@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ..errors import RecollectError
-from ..model import Given
+from ..errors import RecollectError, StoreError
+from ..model import Condition, Feedback, Given, Op, Scope, Uid
+from ..policy.budget import Use, learned
 from ..policy.words import stems_of
-from ..store import Store
-from .meaning import Meaning
+from .parts import Parts
 
 REMEMBERED = 256
 """For how many sessions it is kept at hand what they were given; the rest is read again."""
@@ -21,6 +21,11 @@ LOOKED_BACK = 200
 """How many recollections of a session are read to know what it was given."""
 WAITING = 16
 """How many may wait to be written."""
+LEARNED_FROM = 500
+"""From how many of the latest recollections it is learned what is of use."""
+_READ_AT_ONCE = 500
+_SMALLEST = 1e-6
+"""A share that the settings say is none; what nobody else wants may still go there."""
 _SHARED = 0.1
 """What share of their words two texts on one topic have in common, where meaning cannot be had."""
 
@@ -46,16 +51,35 @@ class Reception:
     """Verdicts on memories after they were given."""
     unhelpful: int = 0
     latest: datetime | None = None
+    scopes: tuple[ScopeUse, ...] = ()
+    """How useful the memory of each scope was, and what share of a budget it has for that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeUse:
+    """What the memory of a scope was good for."""
+
+    scope: Scope
+    given: int
+    """Tokens of it that were given."""
+    useful: int
+    """Tokens of what was found helpful after that, more often than not."""
+    share: float
+    """Its share of what may be found for a prompt, as learned from this."""
+
+
+def tier_of(scope: Scope) -> Scope:
+    """Whose share of a budget a memory takes: a session's is the task's."""
+    return Scope.TASK if scope is Scope.SESSION else scope
 
 
 class Surfaced:
     """What each agent of each session was given since its topic began."""
 
-    def __init__(self, store: Callable[[], Store], meaning: Meaning, *, least: float) -> None:
-        """A prompt less like the one before than `least` begins a new topic."""
-        self._store = store
-        self._meaning = meaning
-        self._least = least
+    def __init__(self, parts: Parts) -> None:
+        """A prompt less like the one before than `agent.topic_similarity` begins a new topic."""
+        self._parts = parts
+        self._store = parts.project
         self._lock = threading.Lock()
         self._told: OrderedDict[tuple[str, str], _Told] = OrderedDict()
         self._waiting: list[Given] = []
@@ -80,8 +104,9 @@ class Surfaced:
                 key = (record.session, record.agent)
                 before = self._told.get(key, _Told())
                 refs = frozenset(item.ref for item in record.items if item.ref)
-                known = before.refs if before.topic == record.topic else frozenset()
-                self._told[key] = _Told(record.topic, record.query or before.query, known | refs)
+                if before.topic != record.topic:
+                    before = _Told()
+                self._told[key] = _Told(record.topic, record.query or before.query, before.refs | refs)
                 self._told.move_to_end(key)
                 while len(self._told) > REMEMBERED:
                     self._told.popitem(last=False)
@@ -103,10 +128,9 @@ class Surfaced:
         store = self._store()
         since = now - timedelta(days=days)
         records = [each for each in store.given(limit=10_000) if each.at >= since]
-        first: dict[str, datetime] = {}
-        for record in records:  # the latest first, so the earliest time stays
-            first.update({item.uid: record.at for item in record.items if item.uid})
-        verdicts = [each for each in store.feedback() if each.uid in first and each.at >= first[each.uid]]
+        verdicts = self._verdicts(records)
+        uses = self._uses(records, verdicts)
+        held = self._learned(uses)
         return Reception(
             prompts=len(records),
             silent=sum(not record.items for record in records),
@@ -116,7 +140,63 @@ class Surfaced:
             helpful=sum(each.helpful for each in verdicts),
             unhelpful=sum(not each.helpful for each in verdicts),
             latest=records[0].at if records else None,
+            scopes=tuple(
+                ScopeUse(scope=scope, given=use.given, useful=use.useful, share=held[scope])
+                for scope, use in uses.items()
+            ),
         )
+
+    def shares(self) -> dict[Scope, float]:
+        """How what may be found for a prompt is divided among the scopes: as the settings say, moved by its use."""
+        self.write()
+        records = self._store().given(limit=LEARNED_FROM)
+        return self._learned(self._uses(records, self._verdicts(records)))
+
+    def _verdicts(self, records: Sequence[Given]) -> list[Feedback]:
+        """What was said of memories after they were given."""
+        first: dict[Uid, datetime] = {}
+        for record in records:  # the latest first, so the earliest time stays
+            first.update({item.uid: record.at for item in record.items if item.uid})
+        return [each for each in self._feedback() if each.uid in first and each.at >= first[each.uid]]
+
+    def _feedback(self) -> Iterator[Feedback]:
+        yield from self._store().feedback()
+        with suppress(StoreError):  # what is known here counts, even when what holds everywhere cannot be read
+            yield from self._parts.shared().feedback()
+
+    def _uses(self, records: Sequence[Given], verdicts: Iterable[Feedback]) -> dict[Scope, Use]:
+        liked = Counter[Uid]()
+        for each in verdicts:
+            liked[each.uid] += 1 if each.helpful else -1
+        items = [item for record in records for item in record.items if item.uid]
+        near = self._near({item.uid for item in items if item.uid and not item.ref.startswith("g")})
+        uses = dict.fromkeys((Scope.TASK, Scope.PROJECT, Scope.GLOBAL), Use())
+        for item in items:
+            tier = Scope.GLOBAL if item.ref.startswith("g") else Scope.TASK if item.uid in near else Scope.PROJECT
+            was, useful = uses[tier], item.tokens if item.uid and liked[item.uid] > 0 else 0
+            uses[tier] = Use(given=was.given + item.tokens, useful=was.useful + useful)
+        return uses
+
+    def _near(self, uids: Iterable[Uid]) -> set[Uid]:
+        """Those of some memories of the project that hold for a task or a session only."""
+        every = sorted(uids)
+        found: set[Uid] = set()
+        for at in range(0, len(every), _READ_AT_ONCE):
+            where = (
+                Condition("uid", Op.IN, tuple(every[at : at + _READ_AT_ONCE])),
+                Condition("scope", Op.IN, (Scope.TASK.value, Scope.SESSION.value)),
+            )
+            found.update(memory.uid for memory in self._store().query(where, limit=None))
+        return found
+
+    def _learned(self, uses: dict[Scope, Use]) -> dict[Scope, float]:
+        budget = self._parts.settings.budget
+        told = {Scope.TASK: budget.task, Scope.PROJECT: budget.project, Scope.GLOBAL: budget.shared}
+        base = {scope: max(share, _SMALLEST) for scope, share in told.items()}
+        together = sum(base.values())
+        least, most = min(base.values()) / together, max(base.values()) / together
+        # All the way to the aim: it is worked out anew from all that is known, so there is nothing to approach it from.
+        return learned(base, uses, base=base, least=min(0.1, least), most=max(0.7, most), weight=1.0)
 
     def _known(self, session: str, agent: str) -> _Told:
         with self._lock:
@@ -132,9 +212,10 @@ class Surfaced:
             return self._told.setdefault((session, agent), told)
 
     def _alike(self, before: str, now: str) -> bool:
-        embedder = self._meaning.built_in() if self._meaning.on else None
-        vectors = self._meaning.embed(embedder, [before, now]) if embedder else None
+        meaning = self._parts.meaning
+        embedder = meaning.built_in() if meaning.on else None
+        vectors = meaning.embed(embedder, [before, now]) if embedder else None
         if vectors is not None and vectors[0].any() and vectors[1].any():
-            return float(vectors[0] @ vectors[1]) >= self._least
+            return float(vectors[0] @ vectors[1]) >= self._parts.settings.agent.topic_similarity
         one, other = set(stems_of(before).split()), set(stems_of(now).split())
         return len(one & other) >= _SHARED * max(1, len(one | other))

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from ..disk import write_private
 from ..errors import InvalidInput, NotFound
 from ..formats.tasks_file import task_from, task_json, tasks_from, tasks_json
-from ..model import Define, Json
+from ..model import OCCUPYING, Change, Condition, Define, Json, Mark, Op, Status
 from ..policy.admit import clean_text
-from ..policy.tasks import LONGEST_TEXT, Task, TaskStatus, by_readiness, checked, moved, next_id, ready
+from ..policy.tasks import LONGEST_TEXT, SETTLED, Task, TaskStatus, by_readiness, checked, moved, next_id, ready
 from ..store import Store
 from .parts import Parts
+
+_Changes: TypeAlias = list[Change]
 
 SORT = "task"
 FILE = "tasks.json"
@@ -122,7 +125,11 @@ class Tasks:
         return self._keep(checked(after, there))
 
     def move(self, name: str, status: TaskStatus | str) -> Task:
-        """Start, finish, block, reopen or archive a task. Nothing does this by itself."""
+        """Start, finish, block, reopen or archive a task. Nothing does this by itself.
+
+        When a task ends, done or given up, what belongs to it alone is archived with it; promote first what should
+        stay.
+        """
         try:
             wanted = TaskStatus(status)
         except ValueError as error:
@@ -189,7 +196,8 @@ class Tasks:
         for name in gone:
             wanted[name] = replace(ours[name], status=TaskStatus.ARCHIVED)
         together = {**ours, **wanted}
-        changes = [_defined(checked(_redacted(task), together)) for task in wanted.values()]
+        settled = [checked(_redacted(task), together) for task in wanted.values()]
+        changes = [change for task in settled for change in self._changes(task)]
         if changes:
             self._store.apply(changes, actor=f"{self._parts.actor} in {FILE}", now=self._parts.clock())
         return TakenTasks(
@@ -210,11 +218,23 @@ class Tasks:
 
     def _keep(self, task: Task) -> Task:
         self._parts.switch.require_on()
-        self._store.apply([_defined(task)], actor=self._parts.actor, now=self._parts.clock())
+        self._store.apply(self._changes(task), actor=self._parts.actor, now=self._parts.clock())
         # An edit that nobody has taken back yet is not written over: it is taken back first, or left where it is.
         if self._edited() is None or not self.take_edits().problem:
             self.write()
         return task
+
+    def _changes(self, task: Task) -> _Changes:
+        """What it takes to have a task stand so: one that has ended takes its memories along."""
+        defined = _defined(task)
+        if task.status not in SETTLED:
+            return [defined]
+        where = (
+            Condition("owner", Op.EQ, f"task:{task.id}"),
+            Condition("status", Op.IN, tuple(sorted(OCCUPYING))),
+        )
+        own = self._store.query(where, limit=None)
+        return [defined, *(Mark(id=memory.id, status=Status.ARCHIVED) for memory in own)]
 
     def _edited(self) -> bytes | None:
         """What somebody has made of `tasks.json` since it was last written; None if it is as it was."""

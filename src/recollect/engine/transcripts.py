@@ -202,6 +202,11 @@ class Transcripts:
             raise NotFound("session", session_id)
         return entry
 
+    def unchanged(self, listed: Listed) -> bool:
+        """Whether the file of a session ends where the index has it end: nothing came since, and nothing is torn."""
+        with _spoken(self._index):
+            return _size(self._plain(listed.id)) == listed.bytes
+
     def sessions(self) -> list[Listed]:
         """All sessions, the one that was used last first. Brings the index up to date."""
         with _spoken(self._index):

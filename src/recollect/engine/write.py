@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from ..codec import canonical, encode
 from ..errors import InvalidInput, NotFound, StoreError, TooLarge
 from ..model import (
+    OCCUPYING,
     Add,
     Change,
     Connect,
@@ -30,11 +32,14 @@ from ..model import (
     Scope,
     Signals,
     Status,
+    Vouch,
     Weigh,
 )
 from ..policy.access import PROPOSED, Right, may
 from ..policy.admit import admit, admit_edit, check_text, clean_tags, clean_text, compose, share
+from ..policy.kinds import TRUST
 from ..policy.promote import lineage_trust
+from ..policy.suspicion import suspicion
 from ..store import Store
 from .anchors import hash_in
 from .consolidate import consolidated
@@ -194,10 +199,25 @@ def update(parts: Parts, ref: Ref, edit: Edit, *, expected_version: int | None) 
     now = parts.clock()
     step = Provenance(origin=parts.origin, at=now, reason=f"edited by {parts.actor}")
     change = Revise(id=memory.id, edit=admitted, provenance=step, expected_version=expected_version)
-    after = _one(parts, store, change)
+    changes: list[Change] = [change, *_doubts(parts, memory, admitted, now)]
+    after = store.apply(changes, actor=parts.actor, now=now).outcomes[-1].memory
+    assert after is not None
     if edit.content is not None:
         _embed_new(parts, store)
     return after
+
+
+def _doubts(parts: Parts, memory: Memory, edit: Edit, now: datetime) -> Iterator[Change]:
+    """What other words do to trust: the memory is trusted no more than where they come from, and may be kept apart."""
+    if edit.content is None:
+        return
+    doubt = suspicion(edit.content, parts.origin) if memory.active else ""
+    if TRUST[parts.origin] < memory.trust or doubt:
+        why = f"quarantined: it {doubt}" if doubt else f"other words, by {parts.actor}"
+        step = Provenance(origin=parts.origin, at=now, reason=why)
+        yield Vouch(id=memory.id, trust=min(memory.trust, TRUST[parts.origin]), provenance=step)
+    if doubt:
+        yield Mark(id=memory.id, status=Status.QUARANTINED)
 
 
 def reinforce(parts: Parts, ref: Ref) -> Memory:
@@ -247,12 +267,15 @@ def restore(parts: Parts, ref: Ref) -> Memory:
     store, memory = parts.find(ref)
     if memory.active:
         return memory
+    if memory.status is Status.QUARANTINED:
+        raise InvalidInput("status", f"memory {memory.ref} is quarantined; confirm it if you vouch for it")
     return _one(parts, store, Mark(id=memory.id, status=_last_live_status(store, memory)))
 
 
 def _last_live_status(store: Store, memory: Memory) -> Status:
-    live = [version.memory.status for version in store.history(memory.id) if version.memory.active]
-    return live[-1] if live else Status.CONFIRMED
+    """The status a memory had when it last held a place; what was kept apart before is kept apart again."""
+    held = [version.memory.status for version in store.history(memory.id) if version.memory.status in OCCUPYING]
+    return held[-1] if held else Status.CONFIRMED
 
 
 def tag(parts: Parts, ref: Ref, *, add: Iterable[str], remove: Iterable[str]) -> Memory:
@@ -269,6 +292,8 @@ def tag(parts: Parts, ref: Ref, *, add: Iterable[str], remove: Iterable[str]) ->
 def link(parts: Parts, ref: Ref, target: Ref, *, kind: LinkKind, weight: float) -> Link:
     """Connect two memories of one space. What is superseded leaves recall."""
     store, memory, other = _pair(parts, ref, target)
+    if memory.status is Status.QUARANTINED and kind in (LinkKind.SUPERSEDES, LinkKind.CONTRADICTS):
+        raise InvalidInput("memory", f"memory {memory.ref} is quarantined; what nobody vouches for replaces nothing")
     made = Link(memory=memory.id, kind=kind, target=other.id, weight=share("weight", weight), made_by=parts.actor)
     changes: list[Change] = [Connect(link=made)]
     if kind is LinkKind.SUPERSEDES and other.status is not Status.FORGOTTEN:

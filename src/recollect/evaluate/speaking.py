@@ -74,7 +74,7 @@ class Spoken:
 def load_prompts(path: Path) -> PromptSet:
     """Read a file of memories and prompts. What is wrong with it is said with its line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # text may hold other ends of lines
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(str(path), f"cannot be read ({error})") from error
     memories: dict[str, Draft] = {}
@@ -85,7 +85,7 @@ def load_prompts(path: Path) -> PromptSet:
         where = f"{path}, line {number}"
         try:
             _take(cast(Json, json.loads(line)), memories, prompts)
-        except (ValueError, InvalidInput) as error:
+        except (ValueError, RecursionError, InvalidInput) as error:
             raise BadFile(where, f"is neither a memory nor a prompt ({error})") from error
     missing = {name for prompt in prompts.values() for name in prompt.gold} - memories.keys()
     if missing or not prompts:
@@ -106,7 +106,7 @@ def _take(line: Json, memories: dict[str, Draft], prompts: dict[str, Prompt]) ->
     name = str(line["memory"])
     files = decode(tuple[str, ...], line.get("files") or [])
     draft = Draft(
-        content=decode(str, line.get("content", line.get("text"))),
+        content=_said(line.get("content", line.get("text"))),
         kind=decode(Kind, line.get("kind", "fact")),
         tags=decode(tuple[str, ...], line.get("tags") or []),
         anchors=tuple(Anchor(path=path) for path in files),
@@ -115,15 +115,24 @@ def _take(line: Json, memories: dict[str, Draft], prompts: dict[str, Prompt]) ->
         raise InvalidInput("memory", f"{name!r} is there twice")
 
 
+def _said(content: Json) -> str:
+    said = decode(str, content)
+    if not said.strip():
+        raise InvalidInput("content", "is empty")
+    return said
+
+
 def speak(
     tested: PromptSet, opener: _Opener, *, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Spoken:
     """Remember everything, put every prompt as if it were the first of its session, and count."""
-    given: list[tuple[Prompt, list[str]]] = []
+    given: list[tuple[Prompt, list[frozenset[str]]]] = []
     tokens = 0
     with opener(lambda: EPOCH) as memory:
         kept = memory.remember_many(list(tested.memories.values()))
-        names = {each.memory.ref: name for each, name in zip(kept, tested.memories, strict=True)}
+        names: dict[str, frozenset[str]] = {}  # several, where memories say the same and became one
+        for each, name in zip(kept, tested.memories, strict=True):
+            names[each.memory.ref] = names.get(each.memory.ref, frozenset()) | {name}
         memory.embed_pending()
         for done, prompt in enumerate(tested.prompts, start=1):
             context = memory.context(prompt.text, files=prompt.files, previous=prompt.previous)
@@ -134,9 +143,10 @@ def speak(
     return _counted(tested, given, tokens)
 
 
-def _counted(tested: PromptSet, given: Sequence[tuple[Prompt, list[str]]], tokens: int) -> Spoken:
-    right = [(prompt, bool(set(prompt.gold) & set(told)) if prompt.gold else not told) for prompt, told in given]
-    every = [name in prompt.gold for prompt, told in given for name in told]
+def _counted(tested: PromptSet, given: Sequence[tuple[Prompt, list[frozenset[str]]]], tokens: int) -> Spoken:
+    helps = [(prompt, [not names.isdisjoint(prompt.gold) for names in told]) for prompt, told in given]
+    right = [(prompt, any(marks) if prompt.gold else not marks) for prompt, marks in helps]
+    every = [mark for _, marks in helps for mark in marks]
     return Spoken(
         name=tested.name,
         memories=len(tested.memories),

@@ -58,8 +58,10 @@ class FileChange:
     position: int
     edits: int
     made: bool
+    rewritten: bool = False
+    """It was there and was written anew as a whole, and nothing tells what had been in it."""
     added: tuple[str, ...] = ()
-    """Names that are defined in it now and were not before."""
+    """Names that are defined in it now and were not before; all of them where it was made or rewritten."""
     removed: tuple[str, ...] = ()
     tests: int = 0
     """How many tests were added."""
@@ -120,18 +122,20 @@ class Deeds:
     def changes(self) -> tuple[FileChange, ...]:
         """The files that were changed and stayed, in the order they were first touched."""
         kept: dict[str, _Changed] = {}
-        seen: dict[str, tuple[str, ...]] = {}
+        seen: dict[str, _Seen] = {}
+        moved: list[str] = []
         for call in self.calls:
-            if call.failed:
-                continue
             edits = [(path, edit) for edit in _edits(call) if (path := self.told(edit.path))]
+            if call.failed or (edits and _REFUSED.search(_first_line(call.result))):
+                continue
             for path, edit in edits:
-                there = path in seen or bool(_WAS_THERE.search(call.result[:400]))
-                kept.setdefault(path, _Changed(path, call.position, edit.made and not there, seen.get(path, ())))
+                before = seen.get(path)
+                there = before or _WAS_THERE.search(call.result[:400]) or f"{path}/".startswith(tuple(moved))
+                kept.setdefault(path, _Changed(path, call.position, edit.made and not there, before))
                 kept[path].take(edit, call)
             if not edits and (read := self.told(_text(call.input, *_PATH_FIELDS))):
-                names = _names(read, _LINE_NUMBER.sub("", call.result[: 4 * _MOST]))
-                seen[read] = tuple(dict.fromkeys((*seen.get(read, ()), *names)))
+                seen[read] = _read(call, read, seen.get(read))
+            moved += (f"{path}/" for each in _moved_files(call) if (path := self.told(each)))
             for gone in _removed_files(call):
                 kept = {path: each for path, each in kept.items() if not _same_file(path, gone)}
         return tuple(each.told() for each in kept.values() if not _PASSING.search(each.path))
@@ -162,7 +166,7 @@ class Deeds:
 _FAILED = re.compile(
     r"\s*(?:<tool_use_error>|error[:\s]|exit code:? [1-9]|(?:process )?exited with code [1-9]|traceback|\[request inter"
     r"|the user doesn't want|string to replace not found|file has not been read|permission to use|bash: |sh: |zsh: "
-    r"|fatal: |npm err)",
+    r"|fatal: |npm err|file (?:not found|does not exist)|(?:could|can) ?not (?:read|open|find) )",
     re.IGNORECASE,
 )
 _EXIT_CODE = re.compile(r"(?:exit[ _]code\"?:?|exited with code|exit status) *[1-9]", re.IGNORECASE)
@@ -270,7 +274,7 @@ def _edits(call: Call) -> Iterator[_Edit]:
             if before or after:
                 yield _Edit(path, before[:_MOST], after[:_MOST], made=False)
         if whole := _text(call.input, *_WHOLE):
-            yield _Edit(path, "", whole[:_MOST], made=True)
+            yield _Edit(path, "", whole[: 4 * _MOST], made=True)
     yield from _patched(call)
 
 
@@ -299,12 +303,34 @@ def _patched(call: Call) -> Iterator[_Edit]:
             before.append(line[1:])
 
 
-_REMOVE = re.compile(r"(?:^|[;&|]\s{0,4})(?:rm|git rm|del|unlink)\s+([^;&|\n]{1,400})")
+_REMOVE = re.compile(
+    r"(?:^|[;&|]\s{0,4})(?:rm|git rm|del|unlink|git restore(?! --staged)|git checkout(?: \S{1,60})? --)"
+    r"\s+([^;&|\n]{1,400})"
+)
+_MOVE = re.compile(r"(?:^|[;&|]\s{0,4})(?:git mv|mv|cp|move|ren)\s+([^;&|\n]{1,400})")
 
 
 def _removed_files(call: Call) -> Iterator[str]:
+    """Files that a command removes, or puts back to what they were."""
     for found in _REMOVE.finditer(_command(call)):
         yield from (word.strip("'\"") for word in found[1].split() if not word.startswith("-"))
+
+
+def _moved_files(call: Call) -> Iterator[str]:
+    """Where the files and folders lie that a command moves."""
+    for found in _MOVE.finditer(_command(call)):
+        *sources, target = (word.strip("'\"") for word in found[1].split() if not word.startswith("-"))
+        if sources and "." in _base(target):
+            yield target
+        else:
+            yield from (f"{target.rstrip('/')}/{_base(source)}" for source in sources)
+            if len(sources) == 1 and "." not in _base(sources[0]) and not target.endswith("/"):
+                yield target
+
+
+def _first_line(result: str) -> str:
+    """Where a tool says what it did; what follows may be the file."""
+    return result[:400].lstrip().partition("\n")[0]
 
 
 def _same_file(path: str, gone: str) -> bool:
@@ -312,6 +338,13 @@ def _same_file(path: str, gone: str) -> bool:
     return path == gone or path.endswith("/" + gone) or (gone.endswith("/" + path) and gone.startswith("/"))
 
 
+_REFUSED = re.compile(
+    r"fail(?:ed|ure)? to (?:edit|apply|write|replace|find)|\b(?:0|no) (?:occurrences|matches|replacements|changes)\b"
+    r"|\bnot found in\b|string not found|(?:could|did) not (?:find|apply|match)|hunk .{1,40} failed|^\s*\{\"error\""
+    r"|no such file|rejected by|cancell?ed by|aborted",
+    re.IGNORECASE,
+)
+"""How a tool says that it did not change a file."""
 _WAS_THERE = re.compile(r"has been (?:updated|modified|overwritten)|overwrote|updated successfully", re.IGNORECASE)
 _LINE_NUMBER = re.compile(r"^ {0,8}\d{1,6}(?:→|\t|\|)", re.MULTILINE)
 _PASSING = re.compile(
@@ -360,6 +393,27 @@ def _names(path: str, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each[3] for each in found if not _OF_A_TEST.match(each[3])))
 
 
+class _Seen(NamedTuple):
+    """What a file was seen to define before it was changed."""
+
+    names: tuple[str, ...]
+    tests: int
+    whole: bool
+    """All of it was seen."""
+
+
+_PIECE = frozenset("offset limit start_line end_line startLine endLine view_range line_range".split())
+
+
+def _read(call: Call, path: str, before: _Seen | None) -> _Seen:
+    """What is known of a file once a call has shown it, or a piece of it."""
+    text = _LINE_NUMBER.sub("", call.result[: 4 * _MOST])
+    piece = isinstance(call.input, Mapping) and not _PIECE.isdisjoint(call.input)
+    whole = not piece and len(call.result) <= 4 * _MOST and bool(text.strip())
+    names = dict.fromkeys((*(before.names if before else ()), *_names(path, text)))
+    return _Seen(tuple(names), len(_TESTED.findall(text)), whole or (before is not None and before.whole))
+
+
 @dataclass(slots=True)
 class _Changed:
     """A file while its edits are gathered."""
@@ -367,39 +421,62 @@ class _Changed:
     path: str
     position: int
     made: bool
-    known: tuple[str, ...]
-    """What it was seen to define before."""
+    seen: _Seen | None
     edits: int = 0
+    rewritten: bool = False
     original: dict[str, None] = field(default_factory=dict)
     """Names that an edit found there."""
     present: dict[str, None] = field(default_factory=dict)
     """Names that an edit left there."""
     tests: int = 0
-    aims: list[str] = field(default_factory=list)
+    aims: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What was said before each edit that was not put back."""
 
     def take(self, edit: _Edit, call: Call) -> None:
         self.edits += 1
+        if edit.made:
+            self._overwrite(edit.after)
+        else:
+            self._edit(edit)
+        if self.aims.pop((edit.after, edit.before), None) is None:
+            new = edit.made and self.made
+            self.aims[edit.before, edit.after] = _aim(call.lead, _base(self.path), new=new)
+
+    def _edit(self, edit: _Edit) -> None:
         for name in _names(self.path, edit.before):
             if name in self.present:
                 del self.present[name]
             else:
                 self.original[name] = None
         self.present |= dict.fromkeys(_names(self.path, edit.after))
-        if _base(self.path).rpartition(".")[2] in _CODE:
-            self.tests += len(_TESTED.findall(edit.after)) - len(_TESTED.findall(edit.before))
-        if aim := _aim(call.lead):
-            self.aims.append(aim)
+        self.tests += self._tests_in(edit.after) - self._tests_in(edit.before)
+
+    def _overwrite(self, text: str) -> None:
+        names = _names(self.path, text)
+        known = self.seen if self.seen and self.seen.whole else None
+        self.rewritten |= not self.made and known is None
+        if known:
+            self.original = dict.fromkeys(name for name in known.names if name not in names)
+        elif self.rewritten:
+            self.original = {}
+        self.present = dict.fromkeys(names)
+        self.tests = self._tests_in(text) - (known.tests if known else 0)
+
+    def _tests_in(self, text: str) -> int:
+        return len(_TESTED.findall(text)) if _base(self.path).rpartition(".")[2] in _CODE else 0
 
     def told(self) -> FileChange:
+        known = self.seen.names if self.seen and not self.rewritten else ()
         return FileChange(
             path=self.path,
             position=self.position,
             edits=self.edits,
             made=self.made,
-            added=tuple(name for name in self.present if name not in self.original and name not in self.known),
+            rewritten=self.rewritten,
+            added=tuple(name for name in self.present if name not in self.original and name not in known),
             removed=tuple(name for name in self.original if name not in self.present),
-            tests=max(0, self.tests),
-            aim=max(self.aims[:1] if self.made else self.aims, key=len, default=""),
+            tests=0 if self.rewritten else max(0, self.tests),
+            aim=max([*self.aims.values()][: 1 if self.made else None], key=len, default=""),
         )
 
 
@@ -425,12 +502,23 @@ _VAGUE = re.compile(
 )
 
 
-def _aim(lead: str) -> str:
-    """What the last line said before an edit announces, as an imperative; "" where it does not say by itself."""
+_AND = re.compile(rf",? (?:and|then)(?: then)? (?={_CHANGING.pattern})", re.IGNORECASE)
+_OTHER_FILE = re.compile(r"[\w-]+\.[a-z]{1,5}\b|\b(?:Makefile|Dockerfile|README)\b")
+
+
+def _aim(lead: str, name: str, *, new: bool) -> str:
+    """What the last line said before an edit of a file announces, as an imperative.
+
+    "" where it does not say by itself, or says it of another file.
+    """
     line = lead.strip().rpartition("\n")[2].strip()[-400:]
     text = re.split(r"(?<=[.!?]) ", line)[-1].rstrip(" :.") if line.endswith((":", ".")) else ""
     while found := _BEFORE_AIM.match(text):
         text = text[found.end() :]
+    parts = _AND.split(text)
+    text = next((part for part in parts if name in part), text if len(parts) == 1 else "")
+    if not new and (others := _OTHER_FILE.findall(text)) and name not in others:
+        return ""
     if not _CHANGING.match(text) or _VAGUE.search(text) or not 4 <= len(text.split()) <= 30:
         return ""
     return text.replace("**", "")

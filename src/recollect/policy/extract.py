@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from ..model import Finding, Kind
 from .deeds import Deeds, FileChange, Said, Step
 from .identity import canonical_text, fingerprint
 from .marks import injected_words, own_words
-from .prose import cut, passages, without_details
+from .prose import Passage, cut, passages, without_details
 from .stated import statements
-from .told import LONGEST, finding, minor, names_something, proposes, told
+from .told import LONGEST, anchored, finding, minor, names_something, planned, proposes, subject, told
 
 __all__ = ["LONGEST", "Said", "findings"]
 
@@ -40,7 +41,7 @@ def findings(turns: Sequence[Said], *, root: str = "") -> tuple[Finding, ...]:
         found += (_placed(each, turn.position, deeds) for each in said)
     found += (*_answers(deeds), *_mended(deeds), *_file_changes(deeds), *_progress(heard, deeds))
     found.sort(key=lambda each: each.message or 0)
-    return tuple(_once(found, _known_before(turns)))
+    return tuple(_once(_standing(found, heard), _known_before(turns)))
 
 
 # --- What the agent did ----------------------------------------------------------------------------------------------
@@ -88,20 +89,27 @@ def _file_changes(deeds: Deeds) -> Iterator[Finding]:
 def _changes_in(folder: str, what: dict[FileChange, str]) -> str:
     if len(what) == 1:
         ((change, words),) = what.items()
-        return f"{'Created' if change.made else 'Changed'} `{change.path}`: {words}."
+        return f"{_BECAME[_state(change)]} `{change.path}`: {words}."
     place = f"`{folder}/`" if folder else "the top folder"
-    parts = (
-        f"`{change.path.rpartition('/')[2]}`{' (new)' if change.made else ''}: {words}"
-        for change, words in what.items()
-    )
+    parts = (f"`{change.path.rpartition('/')[2]}`{_AMONG[_state(change)]}: {words}" for change, words in what.items())
     return f"Changes in {place} — {'; '.join(parts)}."
+
+
+_BECAME = {"made": "Created", "rewritten": "Rewrote", "edited": "Changed"}
+_AMONG = {"made": " (new)", "rewritten": " (rewritten)", "edited": ""}
+
+
+def _state(change: FileChange) -> Literal["made", "rewritten", "edited"]:
+    return "made" if change.made else "rewritten" if change.rewritten and not change.aim else "edited"
 
 
 def _changed(change: FileChange) -> str:
     """What became of a file, in words; "" where nothing tells."""
+    if change.rewritten and change.aim:
+        return change.aim
     parts = []
     if change.added:
-        parts.append(("defines " if change.made else "added ") + _listed(change.added))
+        parts.append(("added " if _state(change) == "edited" else "defines ") + _listed(change.added))
     if change.removed:
         parts.append("removed " + _listed(change.removed))
     if change.tests > 1 or (change.tests and change.made):
@@ -117,6 +125,15 @@ def _listed(names: Sequence[str]) -> str:
 # --- Where the work stands -------------------------------------------------------------------------------------------
 
 _LONGEST_ITEM = 140
+_MOST_ITEMS = 8
+_AROUND_ITEMS = 10
+_FEW = 4
+"""One item in so many names something, at least."""
+_LACKING = re.compile(
+    r"\bthe (?:[a-z-]+ )?(?:`[^`]{1,60}` )?(?:function|method|class|file|table|block|signature|statement|loop|parameter"
+    r"|argument|variable|component|button|modal|form|page|query|dictionary|assignments?|headers|cells)\b(?! `)(?! in )"
+)
+"""What is a piece of something that is not named."""
 _ROUTINE = re.compile(
     r"(?:run|re-?run|execute|verify|check|test|lint|format|review|examine|read|explore|investigate|understand|look"
     r"|analy[sz]e|commit|push|find|search|identify|debug|plan|confirm|ensure|make sure|validate|clean|summar|research"
@@ -179,21 +196,57 @@ def _requests(heard: Sequence[Said]) -> list[tuple[int, int, Said | None]]:
 
 
 def _done(text: str) -> list[str]:
-    """The items of a closing message that tell what was done, without their details."""
-    items = [
-        each for each in passages(text) if each.item and not each.text.endswith(":") and not proposes(each.heading)
-    ]
-    items = [each for each in items if _WRAPPED_UP.match(each.text)]
-    top = min((each.depth for each in items), default=0)
-    return _telling(without_details(_WRAPPED_UP.sub("", each.text, count=1)) for each in items if each.depth == top)
+    """The items of a closing message that tell what was done, without their details, each under what it is about."""
+    groups: dict[str, list[str]] = {}
+    for each in passages(text):
+        if not _tells_deed(each):
+            continue
+        about = subject(each)
+        if _BOOKKEEPING.search(about):
+            if each.parent:
+                continue
+            about = ""
+        item = without_details(_WRAPPED_UP.sub("", each.text, count=1))
+        wanting = not about and (_LACKING.search(item) or each.parent) and not anchored(item)
+        if not wanting and not _says_little(item):
+            groups.setdefault(about, []).append(item)
+    items = [(about, item) for about, listed in groups.items() for item in listed if len(item.split()) >= 3]
+    named = sum(anchored(f"{about} {item}") for about, item in items)
+    if len(items) < 2 or _FEW * named < len(items):
+        return []
+    counts = range(min(len(items), _MOST_ITEMS), 0, -1)
+    shown = (_grouped(items[:count]) for count in counts)
+    return next((each for each in shown if sum(len(item) + 2 for item in each) <= LONGEST - _AROUND_ITEMS), [])
+
+
+def _tells_deed(passage: Passage) -> bool:
+    """Whether an item tells of something that was done, and is none of the details of another that does."""
+    if not passage.item or passage.text.endswith(":") or not _WRAPPED_UP.match(passage.text):
+        return False
+    detail = _WRAPPED_UP.match(passage.parent) and not passage.parent.endswith(":")
+    return not detail and not proposes(passage.heading) and not planned(passage)
+
+
+def _grouped(items: Iterable[tuple[str, str]]) -> list[str]:
+    """What was done, in order; items about one thing are put together after it."""
+    groups: dict[str, list[str]] = {}
+    for about, item in items:
+        groups.setdefault(about, []).append(cut(item, _LONGEST_ITEM))
+    told = []
+    for about, listed in groups.items():
+        if about:
+            told.append(f"{about} ({'; '.join(each[:1].lower() + each[1:] for each in listed)})")
+        else:
+            told += (each[:1].upper() + each[1:] for each in listed)
+    return told
 
 
 def _telling(items: Iterable[str]) -> list[str]:
     """Those of the items that say something; none where there are too few, or none of them names anything."""
-    telling = [each[:1].upper() + each[1:] for each in items if len(each.split()) >= 3 and not _says_little(each)][:8]
+    telling = [each[:1].upper() + each[1:] for each in items if len(each.split()) >= 3 and not _says_little(each)]
     if len(telling) < 2 or not any(map(names_something, telling)):
         return []
-    return [cut(each, _LONGEST_ITEM) for each in telling]
+    return [cut(each, _LONGEST_ITEM) for each in telling[:_MOST_ITEMS]]
 
 
 def _says_little(item: str) -> bool:
@@ -205,6 +258,74 @@ def _left(text: str, plan: Iterable[Step]) -> list[str]:
     planned = [step.text for step in plan if not step.done and not _ROUTINE.match(step.text)]
     listed = [each for each in passages(text) if each.item and _REMAINING.match(each.heading.lower())]
     return [*_telling(planned), *_telling(each.text.rstrip(" .:") for each in listed)][:6]
+
+
+# --- What was taken back ---------------------------------------------------------------------------------------------
+
+_TAKES_BACK = re.compile(
+    r"(?:^|[.!?\n]\s{0,4})(?:(?:no|ok|okay|actually|wait|sorry|please|can you|could you|let's|then|now)[,. ]+){0,3}"
+    r"(?:/(?:undo|revert|rewind)\b|never ?mind\b|scratch that|forget (?:that|it|about (?:that|it))\b"
+    r"|(?:undo|revert|roll ?back|take back|back out)\b(?:[.!]?\s*$| (?:that|this|it|those|these|everything)\b"
+    r"|(?: all| to)?(?: of)?(?: the| your| my)?(?: (?:last|previous|latest|original|old))?"
+    r" (?:changes?|commits?|edits?|steps?|one|thing|versions?|fix|updates?|attempt)\b))",
+    re.IGNORECASE,
+)
+_COMMAND = re.compile(r"\s*/[a-z][\w:-]*\s*$")
+_STAYS_WITH = re.compile(
+    r"\b(?:keep using|continue (?:using|with)|stick (?:with|to)|stay with|(?:go|going|switch|change) back to|use|using)"
+    r"\s+(?:the\s+|a\s+)?([\w.-]{2,40})",
+    re.IGNORECASE,
+)
+_CONTRASTED = re.compile(r"(.{2,160}?)\b(?:instead of|rather than|in favou?r of)\s+([^,;.(]{2,80})", re.IGNORECASE)
+_CONTENT_WORD = re.compile(r"[a-z_][a-z0-9_]{2,}")
+_NO_CONTENT = frozenset(
+    "the and for with use used using let all any new own now its our your this that from into when doing being "
+    "updated changed moved switched replaced made method function file more just self".split()
+)
+_ONE_TURN = 500
+"""Characters of a turn that takes something back; what is longer was written for something else."""
+
+
+def _standing(found: Sequence[Finding], heard: Sequence[Said]) -> list[Finding]:
+    """The findings that were not taken back later: by an undo, in so many words, or by the opposite choice."""
+    gone = _undone(heard)
+    kept = [each for each in found if not any(begin <= (each.message or 0) < end for begin, end in gone)]
+    asked = [(turn.position, own_words(turn.text)) for turn in heard if turn.role == "user"]
+    return [each for each in kept if not _overruled(each, kept, asked)]
+
+
+def _undone(heard: Sequence[Said]) -> list[tuple[int, int]]:
+    """From where to where the session was taken back, request by request; each undo takes back one that still stood."""
+    requests: list[int] = []
+    gone = []
+    for turn in heard:
+        if turn.role != "user" or not turn.text.strip():
+            continue
+        words = own_words(turn.text)[:_ONE_TURN]
+        if len(turn.text) <= _ONE_TURN and _TAKES_BACK.search(words):
+            if requests:
+                gone.append((requests.pop(), turn.position))
+        elif not _COMMAND.match(words):
+            requests.append(turn.position)
+    return gone
+
+
+def _overruled(one: Finding, found: Iterable[Finding], asked: Iterable[tuple[int, str]]) -> bool:
+    """Whether what a finding was chosen against was chosen later, by a finding or by the user."""
+    contrast = _CONTRASTED.match(one.content)
+    if contrast is None or (one.kind is not Kind.DECISION and not one.stated):
+        return False
+    at, (chosen, against) = one.message or 0, map(_words, contrast.groups())
+    for position, text in asked:
+        if position > at and any(against & _words(name) for name in _STAYS_WITH.findall(text[: _ONE_TURN * 8])):
+            return True
+    later = (each for each in found if each.kind is Kind.DECISION and (each.message or 0) > at)
+    others = (other for each in later if (other := _CONTRASTED.match(each.content)))
+    return any(against & _words(other[1]) and chosen & _words(other[2]) for other in others)
+
+
+def _words(text: str) -> set[str]:
+    return set(_CONTENT_WORD.findall(text.lower())) - _NO_CONTENT
 
 
 # --- Files and tags --------------------------------------------------------------------------------------------------

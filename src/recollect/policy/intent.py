@@ -17,6 +17,8 @@ PROSE = 1_200
 """How many characters of prose are looked at: the first and the last of a longer prompt."""
 QUOTED = 400
 """How many characters of what is quoted: errors, not the frames that led there."""
+_LINE = 200
+"""How many characters of a line that is quoted."""
 BACK = 500
 """How many characters of the turn before, its end: that is where it asks and proposes."""
 
@@ -76,7 +78,7 @@ _PLEASANTRIES = frozenset(
     am is are was be been want wanted need like think guess maybe perhaps also too tell me say said help hand can could
     would should will shall may might joke weather today tomorrow yesterday day week time name who what when where why
     how are u r pls plz idk btw fyi imo tbh everything anything nothing something all none any some ship explain
-    elaborate more less
+    elaborate more less not a b c
     """.split()
 )
 """Words that say nothing of what a prompt is about when there are no others beside them."""
@@ -116,7 +118,7 @@ _LOGGED = re.compile(
     r"[$%>]\s+\S|npm (?:ERR|error|warn)|E\s{2,}\S)"
 )
 _ERROR = re.compile(
-    r"(?:\b[A-Za-z_][\w.]*(?:Error|Exception|Failure|Panic|Warning)\b|\berror\b|\bfailed\b|\bfatal\b|\bpanicked\b|"
+    r"(?:\b[A-Za-z_][\w.]{0,60}(?:Error|Exception|Failure|Panic|Warning)\b|\berror\b|\bfailed\b|\bfatal\b|\bpanicked\b|"
     r"\bcannot\b|\bdenied\b|\brefused\b|\btimed? ?out\b|\bE[A-Z]{4,}\b)",
     re.IGNORECASE,
 )
@@ -151,7 +153,7 @@ def _is_code(line: str) -> bool:
 
 def _errors(lines: Iterable[str]) -> Iterator[str]:
     """The lines that name an error, each once; the last ones say most, as the frames lead up to them."""
-    named = list(dict.fromkeys(line.strip()[:200] for line in lines if _ERROR.search(line)))
+    named = list(dict.fromkeys(line for each in lines if _ERROR.search(line := each.strip()[:_LINE])))
     kept, room = [], QUOTED
     for line in reversed(named):
         if len(line) > room:

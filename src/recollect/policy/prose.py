@@ -28,6 +28,10 @@ class Passage(NamedTuple):
     depth: int = 0
     section: str = ""
     """The last heading proper before it."""
+    parent: str = ""
+    """The item that it is an item of."""
+    above: tuple[str, ...] = ()
+    """Everything that it stands under, from the title of the message on."""
 
 
 class Sentence(NamedTuple):
@@ -63,43 +67,92 @@ def _parted(marks: re.Pattern[str], text: str) -> tuple[str, str]:
 # --- Passages --------------------------------------------------------------------------------------------------------
 
 _FENCE = re.compile(r"\s{0,12}(?:[-*+] )?(?:```|~~~)")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.{1,120}?)[\s#]*$|\s{0,8}\*\*([^*\n]{2,120}?)\*\*:?\s*$")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.{1,120}?)[\s#]*$|\s{0,8}\*\*([^*\n]{2,120}?)\*\*:?\s*$")
 _NOT_PROSE = re.compile(
     r"\s*(?:[|>│├└┌⎿●⏺$%❯➜]|[-=*_]{3,}\s*$|</?[a-z][^>]{0,200}>\s*$|diff --git|@@ |[+-]{3} |API Error)"
 )
-_ITEM = re.compile(r"(\s{0,20})(?:[-*+•–]|\d{1,2}[.)]|[✅✓✔☑❌✗⚠️]+)\s+")
+_ITEM = re.compile(r"(\s{0,20})([-*+•–]|\d{1,2}[.)]|[✅✓✔☑❌✗⚠️]+)\s+")
 _EMPHASIS = re.compile(r"(`[^`\n]{1,200}`)|\*\*|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
 _LINK = re.compile(r"\[([^\[\]\n]{1,120})\]\([^)\n]{1,300}\)")
 _SIGNS = re.compile(r"[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]+\s*")
 
 
+class _Outline:
+    """What the next passage of a message stands under."""
+
+    def __init__(self) -> None:
+        self._headings: list[tuple[int, str]] = []
+        self._lead = ""
+        self._items: list[tuple[int, bool, str]] = []
+
+    def under(self, titled: re.Match[str]) -> None:
+        """A heading begins. One that is all emphasis lies below any other."""
+        level = len(titled[1]) if titled[1] else _EMPHASISED
+        self._headings = [each for each in self._headings if each[0] < level]
+        self._headings.append((level, _plain(titled[2] or titled[3]).rstrip(":")))
+        self._lead, self._items = "", []
+
+    def paragraph(self, text: str, indent: int) -> Passage:
+        """A paragraph. One that is indented goes on with the item before it."""
+        self._items = [each for each in self._items if each[0] < indent]
+        made = self._passage(text)
+        if not self._items:
+            self._lead = [*sentences(text)][-1].text if text.endswith(":") else ""
+        return made
+
+    def item(self, text: str, indent: int, *, numbered: bool) -> Passage:
+        """An item. Without being indented it belongs to a numbered one that leads it in."""
+        while self._items and not self._encloses(self._items[-1], indent, numbered=numbered):
+            self._items.pop()
+        leads = [self._lead, *(each[2] for each in self._items if each[2].endswith(":"))]
+        made = self._passage(text)._replace(
+            item=True,
+            depth=indent,
+            parent=self._items[-1][2] if self._items else "",
+            above=(*(each[1] for each in self._headings), self._lead, *(each[2] for each in self._items)),
+        )
+        self._items.append((indent, numbered, text))
+        return made._replace(heading=leads[-1][-120:].rstrip(":")) if leads[-1] else made
+
+    def _passage(self, text: str) -> Passage:
+        titles = tuple(each[1] for each in self._headings)
+        section = next((title for level, title in reversed(self._headings) if level < _EMPHASISED), "")
+        return Passage(text, titles[-1] if titles else "", section=section, above=titles)
+
+    @staticmethod
+    def _encloses(other: tuple[int, bool, str], indent: int, *, numbered: bool) -> bool:
+        leads_in = other[1] and not numbered and other[2].endswith(":")
+        return other[0] < indent or (other[0] == indent and leads_in)
+
+
+_EMPHASISED = 7
+
+
 def passages(text: str) -> Iterator[Passage]:
     """The prose of a message, in its order."""
-    section = heading = lead = ""
-    fenced = item = False
-    depth = 0
+    outline = _Outline()
+    fenced = False
+    starts: re.Match[str] | None = None
+    indent = 0
     lines: list[str] = []
     for line in [*_parted(_MACHINE, _bounded(text))[0].split("\n"), ""]:
         fence = _FENCE.match(line) is not None
         fenced ^= fence
-        starts, titled = _ITEM.match(line), _HEADING.match(line)
-        plain = not (fenced or fence or titled or starts or _NOT_PROSE.match(line) or not line.strip())
+        begins, titled = _ITEM.match(line), _HEADING.match(line)
+        plain = not (fenced or fence or titled or begins or _NOT_PROSE.match(line) or not line.strip())
         if plain and (lines or not line.startswith("    ")):
+            indent = indent if lines else len(line) - len(line.lstrip())
             lines.append(line.strip())
             continue
         if lines and (whole := _plain(" ".join(lines))):
-            yield Passage(whole, lead if item and lead else heading, item, depth, section)
-            lead = whole[-120:].rstrip(":") if whole.endswith(":") else lead if item else ""
-        lines = []
-        if fenced or fence:
-            continue
-        if titled:
-            heading, lead = _plain(titled[1] or titled[2]).rstrip(":"), ""
-            section = heading if titled[1] else section
-        item = starts is not None
-        if starts:
-            depth = len(starts[1])
-            lines = [line[starts.end() :].strip()]
+            numbered = starts is not None and starts[2][0].isdigit()
+            yield outline.item(whole, indent, numbered=numbered) if starts else outline.paragraph(whole, indent)
+        lines, starts = [], None
+        if titled and not (fenced or fence):
+            outline.under(titled)
+        elif begins and not (fenced or fence):
+            starts, indent = begins, len(begins[1])
+            lines = [line[begins.end() :].strip()]
 
 
 def _bounded(text: str) -> str:

@@ -90,11 +90,12 @@ def evidence(texts: Sequence[Text], query: Query, *, speakers: frozenset[str] = 
     found = []
     for text, worth in zip(texts, words, strict=True):
         alone = not text.document
+        near, around = (0.0, 0.0) if alone else _joined(text, places, query)
         found.append(
             Evidence(
                 words=worth,
-                near=worth if alone else _joined(text, places, query, 1) / mass,
-                around=worth if alone else _joined(text, places, query, 2) / mass,
+                near=worth if alone else near / mass,
+                around=worth if alone else around / mass,
                 document=worth if alone else best[text.document],
                 # A text whose vector is still to come is judged by its words.
                 meaning=worth if text.cosine is None else max(0.0, text.cosine),
@@ -106,11 +107,18 @@ def evidence(texts: Sequence[Text], query: Query, *, speakers: frozenset[str] = 
     return found
 
 
-def _joined(text: Text, places: Mapping[tuple[str, int], Text], query: Query, reach: int) -> float:
-    """BM25 of a text joined with its neighbours. What is missing at the edges counts as silence."""
-    positions = range(text.position - reach, text.position + reach + 1)
-    window = [places[text.document, at].held for at in positions if (text.document, at) in places]
-    return bm25(Held.joined(window), query, spans=2 * reach + 1)
+def _joined(text: Text, places: Mapping[tuple[str, int], Text], query: Query) -> tuple[float, float]:
+    """BM25 of a text joined with its neighbours, up to one position away and up to two.
+
+    What is missing at the edges counts as silence.
+    """
+    document, at = text.document, text.position
+    whole, worth = text.held, []
+    for reach in (1, 2):
+        beside = (places.get((document, at - reach)), places.get((document, at + reach)))
+        whole = Held.joined([whole, *[each.held for each in beside if each is not None]])
+        worth.append(bm25(whole, query, spans=2 * reach + 1))
+    return worth[0], worth[1]
 
 
 _BEST = 3

@@ -113,6 +113,10 @@ _MACHINE = re.compile(
     r")"
 )
 """How a line begins, or what is in it, that was pasted."""
+_REMARK = re.compile(r"(?:\s{2,20}|\t)(?:#|//|/\*|--|<!--|\"{3}|'{3})(?!\w)|//|/\*|<!--|\"{3}")
+"""How a comment in code begins."""
+_INDENTED = re.compile(r"(?: {4}|\t)(?!\s{0,20}(?:[-*+•–]|[0-9]{1,2}[.)])\s)")
+"""How a line of code begins, in a turn that has some."""
 
 _QUOTE = re.compile(r"`[^`\n]{1,200}`|\"[^\"\n]{1,200}\"|(?<!\w)'[^'\n]{1,200}'(?!\w)")
 _WRAP = re.compile(r"\n(?<=[^\n]{60}\n)(?<![.!?:;\s]\n)(?=[a-z(])")
@@ -211,6 +215,7 @@ def _tagged(shadow: str) -> Iterator[tuple[int, int]]:
 def _without_machine_lines(shadow: str) -> str:
     """Fenced blocks, pasted lines, and everything from the first heading on, which makes it a document, blanked."""
     diff = any(_DIFF.match(line) for _, line in _lines(shadow))
+    code = any(_INDENTED.match(line) and _MACHINE.match(line[:LONGEST]) for _, line in _lines(shadow))
     fenced = False
     spans: list[tuple[int, int]] = []
     for start, line in _lines(shadow):
@@ -218,7 +223,8 @@ def _without_machine_lines(shadow: str) -> str:
         if not fenced and not fence and _HEADING.match(line[:LONGEST]):
             spans.append((start, len(shadow)))
             break
-        if fence or fenced or _MACHINE.match(line[:LONGEST]) or (diff and line[0] in "+- "):
+        pasted = _MACHINE.match(line[:LONGEST]) or _REMARK.match(line) or (code and _INDENTED.match(line))
+        if fence or fenced or pasted or (diff and line[0] in "+- "):
             spans.append((start, start + len(line)))
         fenced ^= fence
     return _blank(shadow, spans)

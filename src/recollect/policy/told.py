@@ -28,7 +28,9 @@ def told(message: str) -> Iterator[Finding]:
     for at, cause, fix in _resolutions(said):
         used |= {at, at + 1}
         yield finding(Kind.ERROR, f"{cause if cause.endswith('.') else cause + '.'} Fix: {fix}", 0.8, resolves=True)
-    asks = _ASKS_LEAVE.search(message) is not None
+    asks, announced = _ASKS_LEAVE.search(message) is not None, _announced(said)
+    if _PROPOSAL.search(message):
+        return
     yield from _parts(said)
     yield from _described(said)
     for at, passage in enumerate(said):
@@ -42,9 +44,31 @@ def told(message: str) -> Iterator[Finding]:
                 asks and (kind is Kind.DECISION or _ROOT_CAUSE.search(sentence.shadow))
             ):
                 continue
-            if kind and not _passing(kind, sentence, following, passage):
-                content = sentence.text[slice(*_core(sentence.shadow))]
-                yield finding(kind, content, 0.7 if label else 0.6, resolves=kind is Kind.ERROR)
+            if kind and not _passing(kind, sentence, following, passage, announced):
+                content = _in_full(kind, sentence, following, passage)
+                if content:
+                    yield finding(kind, content, 0.7 if label else 0.6, resolves=kind is Kind.ERROR)
+
+
+def _in_full(kind: Kind, sentence: Sentence, following: Sentence, passage: Passage) -> str:
+    """What is kept of a sentence, with what it says little without; "" where that is wanting.
+
+    A choice is told with the item above it, what was wrong with what put it right, and what is general with the details
+    that follow it.
+    """
+    begin, end = _core(sentence.shadow)
+    content = sentence.text[begin:end]
+    if kind is Kind.DECISION and passage.parent:
+        above = subject(passage)
+        return f"{above}: {content[:1].lower()}{content[1:]}" if above else content if anchored(content) else ""
+    if kind is Kind.ERROR and _CAUSE.match(sentence.shadow, _lead(sentence.shadow)):
+        at = _lead(following.shadow)
+        fixed = _PUT_RIGHT.match(following.shadow, at) and not _HEDGED.search(following.shadow)
+        return f"{content} Fix: {following.text[at:]}" if fixed else ""
+    details = _GOES_ON.match(following.shadow) and not _HEDGED.search(following.shadow)
+    if details and len(_RUN_OF_CODE.findall(following.shadow)) > len(_RUN_OF_CODE.findall(sentence.shadow)):
+        return f"{content} {following.text}"
+    return content
 
 
 def finding(kind: Kind, content: str, confidence: float, *, resolves: bool = False) -> Finding:
@@ -61,6 +85,28 @@ def names_something(text: str) -> bool:
 def minor(text: str) -> bool:
     """Whether a text is about what is put in order in passing, and decides nothing."""
     return _IN_PASSING.search(text) is not None
+
+
+def anchored(text: str) -> bool:
+    """Whether a text names something that can be found without knowing what it is a piece of."""
+    return names_something(_PIECE.sub("", text)) or _WORDING.search(text) is not None
+
+
+def subject(passage: Passage) -> str:
+    """What an item is about by the item or the heading above it; "" where none tells."""
+    above = passage.parent or (passage.heading if names_something(passage.heading) else "")
+    said = [*sentences(above)]
+    label = _LEADS_IN.sub("", _AGENT_DID.sub("", said[-1].text if said else "")).strip(" :,.")
+    short = len(label) <= _LONGEST_LABEL and label.count("`") % 2 == 0
+    tells = short and not _FOREIGN.search(label) and not _SAYS_NOTHING.fullmatch(label)
+    return label[:1].upper() + label[1:] if tells else ""
+
+
+def planned(passage: Passage) -> bool:
+    """Whether a passage stands under something that is planned, to be done or only ticked off."""
+    return any(
+        _TICKED.search(each) or (_PLANNED.search(each.lower()) and not _HAS_DONE.search(each)) for each in passage.above
+    )
 
 
 def proposes(heading: str) -> bool:
@@ -83,6 +129,48 @@ _PROPOSING = re.compile(
     + r"\b"
 )
 
+_VERBS = _any(
+    "remove, delete, add, change, do, build, create, fix, update, implement, move, clean, refactor, rename, check,"
+    "test, review, write, modify, migrate, replace, drop, consider, improve, address, complete, keep, merge, rewrite"
+)
+_PLANNED = re.compile(
+    r"\b"
+    + _any(
+        "plans?, planned, roadmap, proposals?, proposed, next steps?, future, options?, alternatives?, recommend\\w*,"
+        "suggest\\w*, ideas?, could, would, (?:new|remaining|pending|open) tasks,"
+        f"tasks? added, to (?:be )?{_VERBS}\\w*, goals?, requirements?, need to, needs? \\w+ing"
+    )
+    + r"\b"
+)
+_TICKED = re.compile(r"\b(?:marked|ticked|checked) (?:off|as|done|complete)", re.IGNORECASE)
+_HAS_DONE = re.compile(
+    r"\b(?:summary of|changes (?:and|made)|i|i've|we|we've|have been|has been|completed|implemented|done|made|fixed)\b",
+    re.IGNORECASE,
+)
+_LONGEST_LABEL = 90
+_AGENT_DID = re.compile(r"(?:i|we)(?:'ve| have)? (?:also |successfully |now )?(?=\w+ed\b|made|wrote)", re.IGNORECASE)
+_LEADS_IN = re.compile(
+    r"^(?:(?:phase|step|task|part) \d{1,2}\W{1,3}|(?:for|in|within|on|under) (?:the )?)"
+    r"|,? (?:i|we|i've|we've|i have|we have|(?:with|by|to do) the following|as follows|by|to)\s*:?$",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(
+    r"(?:`[^`\n]*[=;:][^`\n]*`|`[a-z]{1,10}`(?= (?:block|statement|clause|loop|branch|call|keyword))|`[^`\n]{1,60}`)"
+    r"(?:(?:,| and| or) `[^`\n]{1,60}`){0,4}(?= (?:param\w*|arguments?|args?|fields?|variables?|propert\w+|attributes?"
+    r"|keys?|values?|blocks?|statements?|clauses?|loops?|branch\w*|assignments?|dict\w*|lists?|lines?|cells?|calls?)\b)"
+    r"|`[^`\n]{0,80}(?:[=;]|: )[^`\n]{0,80}`"
+)
+"""Code that is a piece of something else."""
+_WORDING = re.compile(r"[\"“][^\"“”\n]{3,60}[\"”]")
+_SAYS_NOTHING = re.compile(
+    r"(?:(?:here|these|this|are|is|a|an|the|of|and|in|to|i|we|what|i've|we've|made|did|done|was|were|have|has|been|key|main"
+    r"|major|minor|new|other|additional|several|some|few|two|three|four|five|all|following|summary|overview|details|changes?"
+    r"|improvements?|updates?|fix(?:es)?|fixed|features?|tasks?|completed|changed|implementation|accomplished|work|added"
+    r"|successfully|now|for|you|your)\b\W*)+",
+    re.IGNORECASE,
+)
+"""A heading that tells nothing of what stands under it."""
+
 _ABOUT_CODE = frozenset({Kind.ARCHITECTURE, Kind.DISCOVERY, Kind.WARNING, Kind.PATTERN})
 _SETS_ABOUT = re.compile(
     r"(?:so |now |then |but )?"
@@ -90,9 +178,25 @@ _SETS_ABOUT = re.compile(
     + r"(?: (?:now|also|just|first|quickly))? "
     + _any(
         "fix, rewrite, add, use, update, change, replace, remove, adjust, correct, make, set, switch, move, handle,"
-        "drop, rename, refactor, modify, patch, import, create, write, restore, revert, install, skip, apply, simplify"
+        "drop, rename, refactor, modify, patch, import, create, write, restore, revert, install, skip, apply, simplify,"
+        "ensure, convert, reformat, initiali[sz]e, address, resolve, clean, delete, extend, rework, unify, merge, wrap"
     )
     + r"\b"
+)
+_LINTED = re.compile(
+    r"\b(?:lint\w*|type[- ]check\w*|mypy|pyright|ruff|eslint|flake8|pylint|clippy|dialyzer|credo|tsc)\b.{0,60}"
+    r"\b(?:complain\w*|reports?|reported|found|flag\w*|errors?|warnings?|issues?|says)\b"
+)
+_GOES_ON = re.compile(r"(?:most|some|only|each|both|they|it)\b")
+_PUT_RIGHT = re.compile(
+    r"by \w+ing\b|(?:the )?fix (?:is|was)\b|(?:(?:i|we)(?:'ve| have)? )?(?:now |also )?"
+    + _any("added, changed, replaced, updated, removed, moved, made, switched, fixed, rewrote, renamed, wrapped, set")
+    + r"\b|ǂ+ now |(?:it|that|they) now "
+)
+_PROPOSAL = re.compile(
+    r"\bproposal\b|\bproposed (?:\w+ )?(?:changes?|plan|solution|design|approach|architecture|structure|fix)\b"
+    r"|\bimplementation plan\b",
+    re.IGNORECASE,
 )
 _TELLS_WHEN = re.compile(
     r"\b"
@@ -103,13 +207,21 @@ _TELLS_WHEN = re.compile(
     + r"\b|n't\b"
 )
 _NESTED = 3
+_CODE = re.compile(r"`[^`\n]{2,120}`")
 
 
-def _passing(kind: Kind, sentence: Sentence, following: Sentence, passage: Passage) -> bool:
+def _announced(said: Sequence[Passage]) -> frozenset[str]:
+    """The names of code that a message says it is about to change."""
+    about = (part for passage in said for part in sentences(passage.text) if _SETS_ABOUT.search(part.shadow))
+    return frozenset(name for part in about for name in _CODE.findall(part.text))
+
+
+def _passing(kind: Kind, sentence: Sentence, following: Sentence, passage: Passage, announced: frozenset[str]) -> bool:
     """Whether a sentence about the code is about to be outdated, or is a step of an account and no fact by itself."""
     if kind not in _ABOUT_CODE:
         return False
-    if _SETS_ABOUT.match(following.shadow):
+    linted = _LINTED.search(passage.text.lower()) or _LINTED.search(passage.heading.lower())
+    if linted or _SETS_ABOUT.match(following.shadow) or announced.intersection(_CODE.findall(sentence.text)):
         return True
     step = passage.item and kind in {Kind.ARCHITECTURE, Kind.DISCOVERY}
     return step and (
@@ -189,7 +301,8 @@ _HEDGED = re.compile(
         "should be fine, should work, would be, would have, supposedly, apparently, somehow, if needed, optionally,"
         "could add, we could, you could, i could, may be, may have, may need, potential, potentially, assuming,"
         "wondering, let's, let me, i'll, i will, we'll, i'm going to, going to, i need to, we need to, need to,"
-        "i should, we should, i want to, want me to, would you, shall i, should i, next step, for now, tbd, todo"
+        "i should, we should, i want to, want me to, would you, shall i, should i, next step, for now, tbd, todo,"
+        "typically, usually, normally, in general"
     )
     + r"\b|\?"
 )
@@ -248,8 +361,8 @@ _PROGRESS = re.compile(
     + _any(
         "now, successfully, is working, are working, works? (?:correctly|perfectly|great|fine|well|as), passing,"
         "tests? pass\\w*, (?:all|suite|checks?|build)(?: \\w+)? pass\\w*, compiles?, completed?, is done, are done,"
-        "is ready, has been, have been, was, were, had, didn't, did not, wasn't, weren't, fails?, failed, failing,"
-        "is missing, are missing, (?:doesn't|does not|don't) (?:exist|validate|check|handle|work),"
+        "is ready, (?:has|have)(?: \\w+)? been, was, were, had, didn't, did not, wasn't, weren't, fails?, failed,"
+        "failing, is missing, are missing, (?:doesn't|does not|don't) (?:exist|validate|check|handle|work),"
         "unused, undefined, is wrong, is incorrect, is broken, not being, isn't being, is not working, isn't working,"
         "needs? to be, but (?:we|we're|our|the|is|it|it's|should|being), so (?:the|it|we|they|that|no), should,"
         "causing, trying to, redundant, obsolete, being used, problematic, too (?:many|much|complex|long), exceed\\w*,"
@@ -263,7 +376,7 @@ _PRAISE = re.compile(
     r"\b"
     + _any(
         "ensures?, ensuring, improv\\w+, better, cleaner, much, excellent, comprehensive, seamless\\w*, smooth\\w*,"
-        "robust, professional, maintainab\\w+, readab\\w+"
+        "robust, professional, maintainab\\w+, readab\\w+, incredibl\\w+, powerful, blazing\\w*, elegant\\w*"
     )
     + r"\b"
 )
@@ -271,7 +384,7 @@ _IN_PASSING = re.compile(
     r"\b"
     + _any(
         "assertions?, expectations?, docstrings?, comments?, unused, linter, lint, linting, typos?, formatting,"
-        "indeed, changelog, type (?:hints?|annotations?), quotes, commas?, whitespace,"
+        "indeed, changelog, line lengths?, type (?:hints?|annotations?), quotes, commas?, whitespace,"
         "test (?:files?|cases?|setup|data), mocks?, (?:the|this|these|failing|broken|existing|both|all) tests?"
     )
     + r"\b|^\w+ed (?:existing |the |all ){0,3}(?:tests?|imports?)\b"
@@ -288,9 +401,16 @@ _FOREIGN = re.compile(r"[\u0370-\u1fff\u2e80-\ud7ff\uf900-\ufaff]")
 _PROPER = re.compile(r"(?<=[\w,)] )[A-Z][A-Za-z0-9.+#]{2,}\b")
 
 
+_LEADS_ON = re.compile(
+    r"\b(?:several|various|multiple|different|a number of|a few|many|two|three|four) (?:[a-z-]+ ){0,2}[a-z]+s[.:]?$"
+)
+"""How a sentence ends whose matter is in what follows it."""
+
+
 def _stands_alone(shadow: str) -> bool:
     """Whether somebody who has not seen the session would know what is meant."""
-    return not (_SUBJECT.match(shadow) or _VAGUE_SUBJECT.match(shadow) or _POINTING.search(shadow))
+    leans = _SUBJECT.match(shadow) or _VAGUE_SUBJECT.match(shadow) or _POINTING.search(shadow)
+    return not leans and not _LEADS_ON.search(shadow)
 
 
 # --- Labels and headings ---------------------------------------------------------------------------------------------
@@ -376,9 +496,23 @@ def _resolutions(said: Sequence[Passage]) -> Iterator[tuple[int, str, str]]:
         if len(parts) > 1 and _DID.match(parts[-1].shadow):
             cause, fix = " ".join(part.text for part in parts[:-1]), parts[-1].text
         if cause and fix.endswith(":"):
-            fix = f"{fix} {said[at + 2].text}" if at + 2 < len(said) else ""
-        if cause and fix and not (_TO_DO.match(fix) and not done):
+            fix = f"{fix} {', '.join(_list_after(said[at + 2 :]))}" if at + 2 < len(said) else ""
+        if cause and fix and not _garbled(cause) and not (_TO_DO.match(fix) and not done):
             yield at, cause, fix
+
+
+def _list_after(said: Sequence[Passage]) -> Iterator[str]:
+    """The next passage, and those that are items of one list with it."""
+    for at, passage in enumerate(said[:6]):
+        if at and not (passage.item and passage.depth == said[0].depth and said[0].item):
+            return
+        yield passage.text.rstrip(" .")
+
+
+def _garbled(text: str) -> bool:
+    """Whether a name is told apart from itself."""
+    names = _CODE.findall(text)
+    return len(names) > len(set(names)) and " instead" in text and len(set(names)) < 3
 
 
 def _wrong(passage: Passage) -> str:
@@ -452,7 +586,7 @@ def _parts(said: Sequence[Passage]) -> Iterator[Finding]:
     One among them that tells a change or leaves something open makes all of them a list of changes.
     """
     run: list[str] = []
-    spoilt, depth = False, 0
+    spoilt, depth, whole = False, 0, ""
     for passage in [*said, Passage("")]:
         if (run or spoilt) and passage.item and passage.depth > depth:
             continue
@@ -460,10 +594,11 @@ def _parts(said: Sequence[Passage]) -> Iterator[Finding]:
         if part and _HAS_PURPOSE.match(part[1]):
             spoilt |= bool(_CHANGE.match(part[2]) or _UNSURE.search(part[2].lower()) or _FOREIGN.search(part[2]))
             run.append(f"{part[1]}: {first_clause(_ASIDE.sub('', part[2]))}")
-            depth = passage.depth
+            depth, whole = passage.depth, _ASIDE.sub("", passage.heading)
             continue
         if not spoilt and len(run) >= 2 and 2 * sum(len(each.split()) >= 5 for each in run) >= len(run):
-            yield finding(Kind.ARCHITECTURE, "; ".join(run), 0.7)
+            of = f"{whole}: " if _IS_PART.match(whole) and not any("." in each.split(":")[0] for each in run) else ""
+            yield finding(Kind.ARCHITECTURE, of + "; ".join(run), 0.7)
         run, spoilt = [], False
 
 
@@ -480,7 +615,7 @@ def _of_changes(passage: Passage) -> bool:
 
 
 def _proposed(passage: Passage) -> bool:
-    return proposes(passage.heading) or proposes(passage.section)
+    return proposes(passage.heading) or proposes(passage.section) or planned(passage)
 
 
 def _described(said: Sequence[Passage]) -> Iterator[Finding]:
@@ -521,9 +656,25 @@ _WEAKLY = re.compile(
     + r"\b"
 )
 """What is done all the time, and a choice only where something else was not chosen."""
-_RATHER = re.compile(
-    r"\b(?:because(?! of)|since|instead of|rather than|in favou?r of|to avoid|to prevent|as opposed to|which avoids)\b"
+_RATHER = re.compile(r"\b(?:because(?! of)|since|instead of|rather than|in favou?r of|as opposed to)\b")
+_AN_EDIT = re.compile(
+    r"\w+ (?:the )?(?:ǂ+|[a-z-]+)(?: (?:method|function|call|test|class|variable|import|check|query))? "
+    r".*ǂ (?:instead of|rather than) (?:the )?ǂ|.*\bwhen \w+ing\b"
 )
+"""One name of the code put for another."""
+_NO_CHOICE = re.compile(
+    r"\b(?:since|because|as|so) (?:it|they|that|this)(?:'s|'re| is| are| was| were) (?:an? |the )?(?:already |still )?"
+    + _any("valid, correct, right, fine, needed, used, useful, necessary, relevant, important, required, good, ok\\w*")
+    + r"\b|\balready\b|\b(?:fail(?:s|ed)|broke|didn't|errors? out)\b|\bfor (?:better|improved|more|cleaner|easier)\b"
+)
+"""Where something stays because nothing speaks against it, or is tried because something else did not work."""
+_OF_AGENT = re.compile(
+    r"(?:use|used|using|go with|went with) (?:the )?`?"
+    + _any("write_file, read_file, cat, sed, awk, grep, rg, find, curl, git, edit, replace, apply_patch, heredoc")
+    + r"\b|(?:use|keep|leave|put|make|skip) .{1,80} to (?:append|check|run|find|see|verify|read|edit|inspect|look)\b",
+    re.IGNORECASE,
+)
+"""What the agent does its work with."""
 _ON_PURPOSE = re.compile(
     r"\b(?:deliberately|intentionally|by design|on purpose)\b.*"
     r"\b(?:rather than|instead of|so that|because|to avoid|to keep)\b"
@@ -532,6 +683,8 @@ _MENDED = re.compile(
     r"(?:fixed|resolved|corrected|worked around|solved) (?!by|with|via|it|that|in|this|all)\b.{8,200}?"
     r" (?:by (?:\w+ing|ǂ)|so that |because |rather than |instead of )"
 )
+_NO_ERROR = re.compile(r"\w+ (?:the )?ǂ+(?: (?:script|file|module|page|code|component|tests?))? by\b|.*\bproblematic\b")
+"""A file was put right, and nothing says what was wrong with it."""
 _RISK = re.compile(
     r"\bmust (?:not|never|always)\b"
     r"|\bmust (?:be|match|have|come|run|use|include|call|stay|remain|exist)\b.*"
@@ -660,12 +813,21 @@ def _kind(sentence: Sentence, label: str) -> Kind | None:
         return None
     leaning = _POINTING.search(shadow) is not None
     if _MENDED.match(shadow) or _CAUSE.match(shadow):
-        return Kind.ERROR if not leaning and not minor(text) and _tells_wrong(shadow) else None
+        named = not leaning and not minor(text) and not _NO_ERROR.match(shadow)
+        return Kind.ERROR if named and _tells_wrong(shadow) else None
     labelled = _OF_DECISION.match(label) and not _PROGRESS.search(shadow)
     if chosen or labelled:
-        reason = (_RATHER if _WEAKLY.match(shadow) else _REASON).search(shadow)
-        return Kind.DECISION if not leaning and not minor(text) and (labelled or reason) else None
+        settled = labelled or _chooses(shadow, text)
+        return Kind.DECISION if settled and not leaning and not minor(text) else None
     return None if leaning else _about_code(shadow, led, label)
+
+
+def _chooses(shadow: str, text: str) -> bool:
+    """Whether something of the project was chosen for a reason or against something else, and not merely edited."""
+    weakly = _WEAKLY.match(shadow)
+    if _NO_CHOICE.search(shadow) or _OF_AGENT.match(text) or (weakly and _AN_EDIT.match(shadow)):
+        return False
+    return (_RATHER if weakly else _REASON).search(shadow) is not None
 
 
 def _tells_wrong(shadow: str) -> bool:

@@ -92,9 +92,9 @@ def held(fields: Sequence[str], weights: Sequence[float], wanted: frozenset[str]
             continue
         stems = text.split()
         length += len(stems)
-        for each in stems:
-            if each in wanted:
-                counts[each] = counts.get(each, 0.0) + weight / main
+        # Few of a text's words are wanted ones: those are counted, and the others never looked at one by one.
+        for each in wanted.intersection(stems):
+            counts[each] = counts.get(each, 0.0) + stems.count(each) * weight / main
     return Held(counts, length)
 
 

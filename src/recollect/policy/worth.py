@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ..model import Hit, Memory, Why, WordStatistics
 from .intent import Intent
@@ -77,6 +78,7 @@ def _because(name: str) -> Why:
     return Why(factor="occasion", value=_LIKELY, detail=f"a rule about {name}")
 
 
+@lru_cache(maxsize=256)  # each memory is judged twice for a prompt, and often again for the next
 def _stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in telling_words(query_words(text)))
 

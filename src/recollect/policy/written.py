@@ -72,6 +72,8 @@ class Written:
     """The references of what was written."""
     dropped: tuple[str, ...] = ()
     """The references of what was left out: for want of room, or because nothing in it can be read."""
+    places: tuple[int, ...] = ()
+    """Where each of `items` stands in the recollection, as references may be missing."""
     tokens: int = 0
     """About how many tokens the text is."""
 
@@ -135,18 +137,21 @@ def write(recollection: Recollection, style: Style, *, nonce: str, caps: Caps = 
     """
     form = _FORMS[style]
     tiers = list(Tier)
-    entries = [
-        _entry(item, recollection, nonce) for item in sorted(recollection, key=lambda item: tiers.index(item.tier))
-    ]
-    kept = [entry for entry in entries if entry.lines and _fits(form([entry], nonce), caps)]
-    room = bisect_left(range(1, len(kept) + 1), True, key=lambda count: not _fits(form(kept[:count], nonce), caps))
-    given = kept[:room]
-    chosen = {id(entry) for entry in given}
-    text = form(given, nonce) if given else ""
+    order = sorted(range(len(recollection)), key=lambda place: tiers.index(recollection[place].tier))
+    entries = {place: _entry(recollection[place], recollection, nonce) for place in order}
+    kept = [place for place, entry in entries.items() if entry.lines and _fits(form([entry], nonce), caps)]
+
+    def written(count: int) -> str:
+        return form([entries[place] for place in kept[:count]], nonce)
+
+    room = bisect_left(range(1, len(kept) + 1), True, key=lambda count: not _fits(written(count), caps))
+    places = tuple(kept[:room])
+    text = written(room) if room else ""
     return Written(
         text=text,
-        items=tuple(entry.ref for entry in given),
-        dropped=tuple(entry.ref for entry in entries if id(entry) not in chosen),
+        items=tuple(entries[place].ref for place in places),
+        dropped=tuple(entry.ref for place, entry in entries.items() if place not in places),
+        places=places,
         tokens=estimate_tokens(text),
     )
 

@@ -112,9 +112,14 @@ class Store(Protocol):
         that are spelled almost like it, closest first. Both with the number of items that hold them.
         """
 
-    def entries(self, items: Sequence[int], *, corpus: Corpus, where: Where = (), around: int = 0) -> tuple[Entry, ...]:
+    def entries(
+        self, items: Sequence[int], *, corpus: Corpus, where: Where = (), around: int = 0, payloads: bool = True
+    ) -> tuple[Entry, ...]:
         """The items for which every condition holds, with their words; and of passages those up to `around` positions
-        away in the same document, whether the conditions hold for them or not."""
+        away in the same document, whether the conditions hold for them or not.
+
+        Without `payloads`, passages come without theirs, for whoever reads many to choose a few.
+        """
 
     def texts(self, items: Sequence[int], *, corpus: Corpus, where: Where = ()) -> dict[int, tuple[str, ...]]:
         """The words of the items for which every condition holds: what `entries` gives, without what they are of."""
@@ -167,8 +172,11 @@ class Store(Protocol):
     def given(self, *, session: str | None = None, limit: int = 20) -> tuple[Given, ...]:
         """What was given lately, or to one session, the latest first."""
 
-    def definitions(self, sort: str | None = None) -> tuple[Definition, ...]:
-        """What is defined, by name."""
+    def definitions(self, sort: str | None = None, *, name: str | None = None) -> tuple[Definition, ...]:
+        """What is defined, of a sort or under a name if one is given, in the order of names.
+
+        Of what is known by both there is one at most, and nothing else is read to find it.
+        """
 
     def plans(self, *, limit: int = 20) -> tuple[Plan, ...]:
         """The plans there are, newest first."""

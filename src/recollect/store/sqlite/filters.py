@@ -74,7 +74,9 @@ def _plain_sql(condition: Condition) -> tuple[str, list[Value]]:
 def _compared(column: str, condition: Condition) -> tuple[str, list[Value]]:
     if condition.op is Op.IN:
         return _among(column, condition.value)
-    return f"{column} {_COMPARISONS[condition.op]} ?", [_bound(condition.value)]
+    # Not `IS`, where that is the same: an index without the rows that hold nothing serves `=` alone.
+    known = condition.op is Op.EQ and condition.value is not None
+    return f"{column} {'=' if known else _COMPARISONS[condition.op]} ?", [_bound(condition.value)]
 
 
 def _list_sql(condition: Condition) -> tuple[str, list[Value]]:

@@ -119,13 +119,13 @@ def _passing(connection: apsw.Connection, index: WordIndex, items: Sequence[int]
     condition, values = filter_sql(index.corpus, where)
     return _ids(
         connection,
-        f"SELECT m.id FROM {index.rows} WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
+        f"SELECT m.id FROM {index.rows} NOT INDEXED WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
         (json.dumps(items), *values),
     )
 
 
 def read_entries(
-    connection: apsw.Connection, items: Sequence[int], *, corpus: Corpus, where: Where, around: int
+    connection: apsw.Connection, items: Sequence[int], *, corpus: Corpus, where: Where, around: int, payloads: bool
 ) -> tuple[Entry, ...]:
     """The items that pass, with their words. See `Store.entries`."""
     listed = json.dumps(list(items))
@@ -133,14 +133,15 @@ def read_entries(
     if corpus is Corpus.MEMORY:
         rows = connection.execute(
             f"SELECT {SELECTED}, w.content, w.tags, w.files, w.source, w.kind"
-            " FROM memories m JOIN words w ON w.rowid = m.id"
+            " FROM memories m NOT INDEXED JOIN words w ON w.rowid = m.id"
             f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
             [listed, *values],
         )
         return tuple(Entry(of=from_row(row), fields=row[-5:]) for row in rows)
     rows = connection.execute(
-        f"WITH chosen AS (SELECT m.* FROM passages m WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition})"
-        " SELECT p.id, p.corpus, p.document, p.position, p.label, p.text, p.at, p.payload,"
+        "WITH chosen AS (SELECT m.* FROM passages m NOT INDEXED"
+        f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition})"
+        f" SELECT p.id, p.corpus, p.document, p.position, p.label, p.text, p.at, {'p.payload' if payloads else 'NULL'},"
         f" w.content, w.label, w.moment, w.document FROM passages p JOIN {index_of(corpus).table} w ON w.rowid = p.id"
         " WHERE p.id IN (SELECT n.id FROM chosen c JOIN passages n ON n.corpus = c.corpus"
         " AND n.document = c.document AND n.position BETWEEN c.position - ? AND c.position + ?)",
@@ -157,7 +158,7 @@ def read_texts(
     condition, values = filter_sql(corpus, where)
     rows = connection.execute(
         f"SELECT m.id, {', '.join(f'w.{name}' for name in index.fields)}"
-        f" FROM {index.rows} JOIN {index.table} w ON w.rowid = m.id"
+        f" FROM {index.rows} NOT INDEXED JOIN {index.table} w ON w.rowid = m.id"
         f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
         [json.dumps(list(items)), *values],
     )

@@ -318,12 +318,14 @@ class SqliteStore:
                 for of, helpful, at, actor, note in rows
             )
 
-    def definitions(self, sort: str | None = None) -> tuple[Definition, ...]:
+    def definitions(self, sort: str | None = None, *, name: str | None = None) -> tuple[Definition, ...]:
+        given = {column: text for column, text in (("sort", sort), ("name", name)) if text is not None}
+        # A condition that is not there, and not one that is always true: only so an index leads to the rest.
+        condition = " AND ".join(f"{column} = ?" for column in given) or "1"
         with self._connections.reading() as connection:
             rows = connection.execute(
-                "SELECT sort, name, value, made_by, updated_at FROM definitions WHERE ?1 IS NULL OR sort = ?1"
-                " ORDER BY sort, name",
-                (sort,),
+                f"SELECT sort, name, value, made_by, updated_at FROM definitions WHERE {condition} ORDER BY sort, name",
+                tuple(given.values()),
             )
             return tuple(definition_from(row) for row in rows)
 
@@ -409,9 +411,11 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return read_vocabulary(connection, corpus, limit)
 
-    def entries(self, items: Sequence[int], *, corpus: Corpus, where: Where = (), around: int = 0) -> tuple[Entry, ...]:
+    def entries(
+        self, items: Sequence[int], *, corpus: Corpus, where: Where = (), around: int = 0, payloads: bool = True
+    ) -> tuple[Entry, ...]:
         with self._connections.reading() as connection:
-            return read_entries(connection, items, corpus=corpus, where=where, around=around)
+            return read_entries(connection, items, corpus=corpus, where=where, around=around, payloads=payloads)
 
     def texts(self, items: Sequence[int], *, corpus: Corpus, where: Where = ()) -> dict[int, tuple[str, ...]]:
         with self._connections.reading() as connection:

@@ -202,7 +202,7 @@ def similar(terminal: Terminal, ref: str, limit: int | None) -> None:
 @click.option("--task", default="", help="The task it is for; its own memories count too.")
 @click.option("--agent", default="", help="Who asks; what other agents of the session found is given too.")
 @click.option("--host", default="", help=f"Write it for this host: {', '.join(HOSTS)}.")
-@click.option("--style", type=click.Choice(list(Style)), help="Write it so, whatever the host [default: as the host].")
+@click.option("--style", type=click.Choice([style.value for style in Style]), help="Write it so, whatever the host.")
 @click.option("--remaining", type=int, metavar="TOKENS", help="How much of the context window is left.")
 @click.option("--start", is_flag=True, help="A session begins: what holds in any case is given.")
 @click.option("--asked", is_flag=True, help="Also what nobody vouches for, as quotations, and what was given before.")

@@ -131,6 +131,7 @@ def review(terminal: Terminal, prompt: bool) -> None:
 def _inbox_json(found: Inbox) -> Json:
     return {
         "candidates": [memory_json(each) for each in found.candidates],
+        "proposed": [memory_json(each) for each in found.proposed],
         "quarantined": [memory_json(each) for each in found.quarantined],
         "conflicts": [_conflict_json(each) for each in found.conflicts],
         "plans": [encode(each, complete=True) for each in found.plans],
@@ -140,7 +141,8 @@ def _inbox_json(found: Inbox) -> Json:
 
 def _print_inbox(found: Inbox) -> None:
     _print_some("candidates, waiting to prove themselves", found.candidates)
-    _print_some("quarantined, not trusted", found.quarantined)
+    _print_some("proposed to hold everywhere: `recollect promote ID --to global`", found.proposed)
+    _print_quarantined(found.quarantined)
     if found.conflicts:
         print(f"\n{len(found.conflicts)} conflicts")
         _print_conflicts(found.conflicts)
@@ -152,7 +154,8 @@ def _print_inbox(found: Inbox) -> None:
         for each in found.stale:
             print(indented(f"[id:{each.memory.ref}] {each.memory.content}"))
             print(visible(f"    {each.why}"))
-    if not any((found.candidates, found.quarantined, found.conflicts, found.plans, found.stale)):
+    waits = (found.candidates, found.proposed, found.quarantined, found.conflicts, found.plans, found.stale)
+    if not any(waits):
         print("Nothing waits for you.")
 
 
@@ -161,6 +164,14 @@ def _print_some(title: str, memories: tuple[Memory, ...]) -> None:
         print(f"{len(memories)} {title}")
         for memory in memories:
             print(indented(f"[id:{memory.ref}] {memory.content}"))
+
+
+def _print_quarantined(memories: tuple[Memory, ...]) -> None:
+    if memories:
+        print(f"{len(memories)} quarantined, not trusted: `recollect confirm ID` releases one, `forget` takes it away")
+        for memory in memories:
+            print(indented(f"[id:{memory.ref}] {memory.content}"))
+            print(visible(f"    {memory.provenance[-1].reason}"))
 
 
 @click.command()

@@ -51,7 +51,7 @@ def list_aliases(terminal: Terminal, everything: bool) -> None:
 
 def _list_aliases(terminal: Terminal, *, everything: bool) -> None:
     with terminal.memory() as memory:
-        found = memory.aliases(space=terminal.space, built_in=everything)
+        found = memory.aliases.list(space=terminal.space, built_in=everything)
     _show_aliases(terminal, found, nothing="No aliases of your own yet; --all shows those that are built in.")
 
 
@@ -77,7 +77,7 @@ def add_alias(terminal: Terminal, word: str, same: tuple[str, ...]) -> None:
       recollect alias add k6 "load test" benchmark
     """
     with terminal.memory() as memory:
-        known = memory.define_alias(word, *same, space=terminal.space, add=True)
+        known = memory.aliases.define(word, *same, space=terminal.space, add=True)
     terminal.show(encode(known, complete=True), lambda: None)
     terminal.say(visible(f"Added: {known.word} means the same as {', '.join(known.same)}"))
 
@@ -93,7 +93,7 @@ def remove_alias(terminal: Terminal, word: str) -> None:
       recollect alias remove grpc-gw
     """
     with terminal.memory() as memory:
-        gone = memory.remove_alias(word, space=terminal.space)
+        gone = memory.aliases.remove(word, space=terminal.space)
     terminal.show(encode(gone, complete=True), lambda: None)
     terminal.say(visible(f"Removed: {gone.word} meant the same as {', '.join(gone.same)}"))
 
@@ -108,7 +108,7 @@ def generate_aliases(terminal: Terminal) -> None:
       recollect alias generate
     """
     with terminal.memory() as memory:
-        made = memory.generate_aliases(space=terminal.space)
+        made = memory.aliases.generate(space=terminal.space)
     _show_aliases(terminal, made, nothing="The names here say nothing about abbreviations.")
 
 
@@ -144,7 +144,7 @@ def list_seasons(terminal: Terminal) -> None:
 
 def _list_seasons(terminal: Terminal) -> None:
     with terminal.memory() as memory:
-        found = memory.seasons(space=terminal.space)
+        found = memory.seasons.list(space=terminal.space)
     rows = [(each.name, "on" if each.active else "off", _by(each), str(each.memories)) for each in found]
     terminal.show(
         [encode(each, complete=True) for each in found],
@@ -184,7 +184,7 @@ def season_on(terminal: Terminal, name: str, until: datetime | None) -> None:
       recollect season on release-week --until 2026-03-14
     """
     with terminal.memory() as memory:
-        _show_season(terminal, memory.season(name, on=True, until=until, space=terminal.space))
+        _show_season(terminal, memory.seasons.define(name, on=True, until=until, space=terminal.space))
 
 
 @season.command("off")
@@ -199,7 +199,7 @@ def season_off(terminal: Terminal, name: str, until: datetime | None) -> None:
       recollect season off release-week
     """
     with terminal.memory() as memory:
-        _show_season(terminal, memory.season(name, on=False, until=until, space=terminal.space))
+        _show_season(terminal, memory.seasons.define(name, on=False, until=until, space=terminal.space))
 
 
 @season.command("auto")
@@ -213,7 +213,7 @@ def season_auto(terminal: Terminal, name: str) -> None:
       recollect season auto release-week
     """
     with terminal.memory() as memory:
-        _show_season(terminal, memory.season(name, space=terminal.space))
+        _show_season(terminal, memory.seasons.define(name, space=terminal.space))
 
 
 @season.command("define")
@@ -231,7 +231,7 @@ def define_season(terminal: Terminal, name: str, rule: tuple[str, ...]) -> None:
       recollect season define friday weekday fri
     """
     with terminal.memory() as memory:
-        _show_season(terminal, memory.season(name, rule=" ".join(rule), space=terminal.space))
+        _show_season(terminal, memory.seasons.define(name, rule=" ".join(rule), space=terminal.space))
 
 
 @season.command("remove")
@@ -245,7 +245,7 @@ def remove_season(terminal: Terminal, name: str) -> None:
       recollect season remove release-week
     """
     with terminal.memory() as memory:
-        memory.remove_season(name, space=terminal.space)
+        memory.seasons.remove(name, space=terminal.space)
     terminal.show({"removed": name}, lambda: print(visible(f"Removed: {name}")))
 
 
