@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .engine.acting import Triggered as Triggered
     from .engine.conflicts import Conflict as Conflict
     from .engine.context import Context as Context
+    from .engine.context import Situation as Situation
     from .engine.lineage import Lineage as Lineage
     from .engine.maintain import Overview as Overview
     from .engine.plans import Carried as Carried
@@ -96,7 +97,7 @@ _HOMES = {
     "embed": ("Embedder",),
     "engine.acting": ("Triggered",),
     "engine.conflicts": ("Conflict",),
-    "engine.context": ("Context",),
+    "engine.context": ("Context", "Situation"),
     "engine.lineage": ("Lineage",),
     "engine.maintain": ("Overview",),
     "engine.plans": ("Carried",),

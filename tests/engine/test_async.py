@@ -20,6 +20,7 @@ SYNCHRONOUS = {
         "items",
         "loop",
         "plans",
+        "agent",
         "aliases",
         "seasons",
         "files",

@@ -49,10 +49,8 @@ def events() -> Iterator[Events]:
     made.close()
 
 
-@pytest.mark.parametrize(
-    "event, name, payload",
-    [pytest.param(*each, marks=pytest.mark.row("B11", each[1]), id=each[1]) for each in EACH],
-)
+@pytest.mark.row("B11", "memory:read", "memory:write", "memory:flush", "memory:compact", "memory:search")
+@pytest.mark.parametrize("event, name, payload", EACH, ids=NAMES)
 def test_an_event_is_told_with_its_facts(events: Events, event: Event, name: str, payload: dict[str, Json]) -> None:
     """Under the documented name, to whoever subscribed."""
     heard: list[Event] = []

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import recollect
-from recollect import Anchor, NotFound, Procedure, Recollect, RecollectError
+from recollect import Anchor, NotFound, Procedure, Recollect, RecollectError, Situation
 from recollect.engine.graph import FORMATS
 from recollect.model import Corpus, Finding, Passage
 from recollect.policy.rank import PROFILES
@@ -170,6 +170,10 @@ Read = Callable[[Recollect, str, Any], object]
 """A reading call, given a question and a reference."""
 
 READS: dict[str, list[Read]] = {
+    "agent": [
+        lambda m, q, r: m.agent.take("s1"),
+        lambda m, q, r: m.agent.ask(Situation(prompt=q, session="s1"), deadline=5),
+    ],
     "aliases": [lambda m, q, r: m.aliases.list(built_in=True), lambda m, q, r: m.aliases.list(space="global")],
     "audit": [lambda m, q, r: m.audit(limit=None), lambda m, q, r: m.audit(space="global", limit=None)],
     "cluster_of": [lambda m, q, r: m.cluster_of(r)],

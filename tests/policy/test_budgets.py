@@ -55,7 +55,7 @@ AMPLE = Caps(cpu_share=1_000)
 ASKS = st.tuples(st.just("ask"), st.integers(0, 3), st.integers(0, 400))
 SETTLES = st.tuples(st.just("settle"), st.integers(0, 7), st.floats(0, 1))
 DIES = st.tuples(st.just("die"), st.integers(0, 7), st.just(0))
-PASSES = st.tuples(st.just("pass"), st.integers(0, 4_000), st.just(0))
+PASSES = st.tuples(st.just("pass"), st.sampled_from((1, 1_700, 3_600)), st.just(0))
 
 
 @pytest.mark.row("X3", "tokens", "calls")
@@ -64,7 +64,7 @@ def test_no_interleaving_overdraws_a_budget(moves: list[tuple[str, int, float]])
     """What was really spent in an hour or a day is never more than the budget, whoever asks, settles or dies when."""
     book, now = Book(), NOON
     waiting: list[Decision] = []
-    truth: dict[tuple[str, datetime], Cost] = defaultdict(Cost)
+    spent: list[tuple[datetime, Cost]] = []  # what was really spent, or may be by whoever was told yes
     for move, first, second in moves:
         if move == "pass":
             now += timedelta(seconds=first)
@@ -73,20 +73,28 @@ def test_no_interleaving_overdraws_a_budget(moves: list[tuple[str, int, float]])
             waiting += [decision] if decision else []
         elif waiting:
             decision = waiting.pop(first % len(waiting))
-            assert decision.at is not None
-            used = int(decision.held.tokens * second)  # the dead spent nothing we know of, and are charged for all
+            used = int(decision.held.tokens * second)
             cost = CAPS.cost(calls=decision.held.calls, sent=used // 2, received=used - used // 2)
             if move == "settle":
                 book = settle(book, CAPS, decision, cost, now)
-            for spell, start in (("hour", decision.at.replace(minute=0, second=0)), ("day", decision.at.date())):
-                moment = datetime(start.year, start.month, start.day, getattr(start, "hour", 0), tzinfo=UTC)
-                truth[spell, moment] = truth[spell, moment].plus(cost)
-        for spell, purse, limits in (("hour", book.hour, CAPS.hour), ("day", book.day, CAPS.day)):
-            if purse is not None:
-                assert all(getattr(purse.spent, name) <= (limit or 0) for name, limit in limits.items()), spell
-    for (spell, _), cost in truth.items():
-        limits = CAPS.hour if spell == "hour" else CAPS.day
-        assert all(getattr(cost, name) <= (limit or 0) for name, limit in limits.items())
+            spent.append((decision.at or now, cost if move == "settle" else decision.held))
+        every = [*spent, *((decision.at or now, decision.held) for decision in waiting)]
+        assert overdrawn(every) == []
+
+
+def overdrawn(spent: list[tuple[datetime, Cost]]) -> list[tuple[str, str]]:
+    """The budgets that what was spent at these moments overdraws, by counting it up."""
+    totals: dict[tuple[str, str], Cost] = defaultdict(Cost)
+    for at, cost in spent:
+        for spell, moment in (("hour", at.strftime("%Y-%m-%d %H")), ("day", at.strftime("%Y-%m-%d"))):
+            totals[spell, moment] = totals[spell, moment].plus(cost)
+    limits = {"hour": CAPS.hour, "day": CAPS.day}
+    return [
+        (moment, name)
+        for (spell, moment), total in totals.items()
+        for name, limit in limits[spell].items()
+        if getattr(total, name) > (limit or 0)
+    ]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 500), st.floats(0, 1)), max_size=20))
@@ -105,6 +113,17 @@ def test_what_is_charged_is_what_was_really_spent_once_all_is_settled(work: list
         for _, part in book.hour.kinds:
             parts = parts.plus(part)
         assert parts == real
+
+
+def test_what_is_left_of_an_hour_that_is_over_is_no_gift_to_the_next() -> None:
+    """It goes back to the day only."""
+    book, early = reserve(Book(), CAPS, "judge", CAPS.worst(calls=1, tokens=500), NOON)
+    later = NOON + timedelta(hours=1)
+    book, _ = reserve(book, CAPS, "judge", CAPS.worst(calls=1, tokens=400), later)
+    book = settle(book, CAPS, early, CAPS.cost(calls=1, sent=100), later)
+    assert book.hour is not None
+    assert book.day is not None
+    assert (book.hour.spent.tokens, book.day.spent.tokens) == (400, 500)
 
 
 def test_work_that_cost_more_than_it_said_is_charged_in_full() -> None:

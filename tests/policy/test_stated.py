@@ -144,6 +144,14 @@ STATED: list[tuple[str, str, str]] = [
 # Turns of other texts, with what the user states in them.
 AMID: list[tuple[str, list[tuple[str, str]]]] = [
     (
+        "this makes no sense:\n\n    # always round up to a page\n    pages = math.ceil(n)\n\nnever use floats for money",
+        [("negative", "never use floats for money")],
+    ),
+    (
+        "Rules for this repo:\n  - never push to main\n    - always squash commits",
+        [("negative", "never push to main"), ("preference", "always squash commits")],
+    ),
+    (
         "The login test fails:\n\n```\nERROR never retry\n```\n\nfix it please. And never retry on a 500 response.",
         [("negative", "never retry on a 500 response")],
     ),
@@ -377,6 +385,9 @@ NOTHING: list[str] = [
     "user@host:~/app$ echo always use tabs",
     "src/app.py:12: never use eval here",
     '{"rule": "never push to main"}',
+    "why is this here:\n\n    count = limit * 2;\n    # always ask for twice the limit so there are enough rows",
+    "this is wrong:\n\n    def fetch(self):\n        return self.rows\n        Never use the cache for writes here",
+    "look at this\n\n    // never call flush twice\n    buffer.flush();",
 ]
 
 

@@ -64,6 +64,7 @@ from . import (
     write,
 )
 from .acting import Triggered
+from .agent import Agent
 from .asked import anchors_of, choice, holds_head, listed, narrowed, parse_head, space_name, texts_of
 from .conflicts import Conflict
 from .context import Context, Contexts, Situation
@@ -126,6 +127,7 @@ class Recollect:
         self._opened: dict[SpaceName, Store] = {}
         self._opening = threading.Lock()
         self._closed = False
+        self._agent: Agent | None = None
         self._tended: int | None = None
         self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
         self._identity = identity
@@ -397,6 +399,14 @@ class Recollect:
             ceilings=ceilings or {},
         )
         return self._contexts.give(situation, style=None if style is None else choice(Style, style, "style"))
+
+    @property
+    def agent(self) -> Agent:
+        """Looks for memories while the main agent works: hand a `Situation` over, take what it found a turn later."""
+        with self._opening:
+            if self._agent is None:
+                self._agent = Agent(self._parts, self._contexts)
+            return self._agent
 
     def why_not(
         self,
@@ -847,6 +857,8 @@ class Recollect:
 
     def close(self) -> None:
         """Let go of everything. What was acknowledged is safe already."""
+        if self._agent is not None:
+            self._agent.close()
         if self._background is not None:
             self._background.close()
         if not self._closed:

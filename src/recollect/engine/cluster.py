@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from ..model import (
     Where,
     WordStatistics,
 )
+from ..policy.aftermath import mergeable
 from ..policy.query import index_words, telling_words
 from ..policy.stem import stem
 from ..policy.words import rarity
@@ -101,10 +102,12 @@ def centroids(store: Store, model: str) -> dict[int, tuple[Floats, float]]:
 
 def nearest_cluster(store: Store, model: str, vector: Floats) -> int | None:
     """The cluster whose centre a vector is nearest to, if it is about as close to it as members are."""
-    best = max(
-        ((float(vector @ centre), -number, reach) for number, (centre, reach) in centroids(store, model).items()),
-        default=None,
-    )
+    return _nearest(centroids(store, model), vector)
+
+
+def _nearest(centres: Mapping[int, tuple[Floats, float]], vector: Floats) -> int | None:
+    near = ((float(vector @ centre), -number, reach) for number, (centre, reach) in centres.items())
+    best = max(near, default=None)
     return -best[1] if best is not None and best[0] >= best[2] else None
 
 
@@ -256,3 +259,50 @@ def _spelled(entries: Sequence[Entry], stems: frozenset[str]) -> dict[str, str]:
             if stem(word) in counts:
                 counts[stem(word)][word] += 1
     return {each: min(found, key=lambda word: (-found[word], word)) for each, found in counts.items() if found}
+
+
+def refresh(parts: Parts, store: Store) -> int:
+    """Let memories that came after the clustering join the cluster they belong to, and let near clusters become one.
+
+    Clustering anew is the garden's. Returns how many clusters changed.
+    """
+    clusters = store.clusters()
+    embedder = parts.meaning.serving(store, Corpus.MEMORY) if clusters else None
+    if embedder is None:
+        return 0
+    members = {each.id: list(_members(store, each)) for each in clusters}
+    before = {number: tuple(each) for number, each in members.items()}
+    centres = centroids(store, embedder.model)
+    _join_loose(store, embedder.model, members, centres)
+    near = (
+        (one, other, float(centres[one][0] @ centres[other][0]))
+        for at, one in enumerate(sorted(centres))
+        for other in sorted(centres)[at + 1 :]
+    )
+    for kept, gone in mergeable(near):
+        members[kept] += members.pop(gone)
+    changed = sum(tuple(members.get(number, ())) != each for number, each in before.items())
+    if changed:
+        labels = {each.id: each.label for each in clusters}
+        groups = tuple((labels[number], tuple(sorted(each))) for number, each in members.items())
+        store.apply([Regroup(clusters=groups)], actor="agent", now=parts.clock())
+    return changed
+
+
+def _join_loose(
+    store: Store, model: str, members: dict[int, list[MemoryId]], centres: dict[int, tuple[Floats, float]]
+) -> None:
+    """The newest memories that are in no cluster, each to the nearest centre that it is as close to as members are."""
+    settled = {number for each in members.values() for number in each}
+    where = (Condition("status", Op.IN, tuple(sorted(LIVE))), Condition("owner", Op.EQ, ""))
+    loose = [each.id for each in store.query(where, limit=_LOOSE) if each.id not in settled]
+    items, rows = store.vectors(model, corpus=Corpus.MEMORY, items=loose) if loose else ([], None)
+    for at, item in enumerate(items):
+        assert rows is not None
+        chosen = _nearest(centres, rows[at])
+        if chosen is not None:
+            members[chosen].append(MemoryId(item))
+
+
+_LOOSE = 500
+"""Of how many of the newest memories it is looked whether they belong to a cluster."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from ..model import (
     LIVE,
@@ -111,6 +112,8 @@ class Prepared:
     memories: tuple[Memory, ...] = ()
     """Those that are in it."""
     wanted: Intent = field(default_factory=Intent)
+    found: int = 0
+    """How many memories had anything to do with the prompt, whether they were sure to help or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,14 @@ class _Offer:
 
     item: Recollected
     memory: Memory | None = None
+
+
+class _Found(NamedTuple):
+    """What recall had for a prompt: what may be given of it, what contradicts what, how many came near."""
+
+    offers: tuple[_Offer, ...] = ()
+    conflicts: tuple[tuple[str, str], ...] = ()
+    near: int = 0
 
 
 class Contexts:
@@ -162,7 +173,8 @@ class Contexts:
         wanted = intent(situation.prompt, files=situation.files, previous=situation.previous)
         query = "" if wanted.points_back else redact(wanted.query).text[:_QUERY_KEPT]
         topic, seen = self.surfaced.since(situation.session, situation.agent, query, afresh=situation.start)
-        offers, conflicts = self._offers(situation, wanted)
+        found = self._found(situation, wanted)
+        offers = self._offers(situation, wanted, found.offers)
         kept, withheld = self._fit(offers, frozenset() if situation.asked else seen, asked=situation.asked)
         allocation = allocate(
             situation.remaining,
@@ -177,7 +189,7 @@ class Contexts:
             id=new_uid(parts.clock()),
             query=wanted.query,
             items=tuple(offer.item for offer in packed.chosen),
-            conflicts=conflicts,
+            conflicts=found.conflicts,
             withheld=tuple(withheld),
             allocation=allocation,
             tokens=packed.tokens,
@@ -191,13 +203,13 @@ class Contexts:
             record=self._record(situation, given, memories, topic=topic, query=query, tokens=written.tokens),
             memories=tuple(memories.values()),
             wanted=wanted,
+            found=found.near,
         )
 
     # --- What may be given -----------------------------------------------------------------------------------------
 
-    def _offers(self, situation: Situation, wanted: Intent) -> tuple[list[_Offer], tuple[tuple[str, str], ...]]:
+    def _offers(self, situation: Situation, wanted: Intent, found: tuple[_Offer, ...]) -> list[_Offer]:
         """Everything that might be said, in the order of reading, each memory once."""
-        found, conflicts = self._found(situation, wanted)
         every = [
             *self._pinned(situation),
             *self._acting(situation, wanted),
@@ -209,7 +221,7 @@ class Contexts:
         once: dict[str | int, _Offer] = {}
         for offer in every:
             once.setdefault(offer.item.ref or id(offer), offer)
-        return list(once.values()), conflicts
+        return list(once.values())
 
     def _pinned(self, situation: Situation) -> Iterator[_Offer]:
         most = self._parts.settings.recall.pinned
@@ -246,9 +258,9 @@ class Contexts:
                 why = Why(factor="warning", value=memory.importance, detail="given when a session begins")
                 yield _offer(memory, Tier.ACTING, text=acting_text(memory), why=(why,))
 
-    def _found(self, situation: Situation, wanted: Intent) -> tuple[list[_Offer], tuple[tuple[str, str], ...]]:
+    def _found(self, situation: Situation, wanted: Intent) -> _Found:
         if wanted.idle:
-            return [], ()
+            return _Found()
         statuses = LIVE | {Status.QUARANTINED} if situation.asked else LIVE
         wish = Wish(
             limit=POOL,
@@ -265,7 +277,7 @@ class Contexts:
         known = {hit.memory.uid for hit in sure}
         sure += [hit for hit in self._rules(situation) if hit.memory.uid not in known]
         hits = [hit for hit in sure if hit.memory.status is not Status.PINNED]
-        return [
+        offers = tuple(
             _offer(
                 hit.memory,
                 Tier.SUMMARY if hit.memory.kind is Kind.SUMMARY else Tier.FOUND,
@@ -273,7 +285,9 @@ class Contexts:
                 relevance=hit.relevance,
             )
             for hit in hits[: self._parts.settings.recall.inject]
-        ], result.conflicts
+        )
+        near = sum(hit.relevance >= self._parts.settings.recall.gate for hit in result)
+        return _Found(offers, result.conflicts, near)
 
     def _statistics(self, stems: frozenset[str]) -> WordStatistics:
         """How frequent words are in both spaces together."""

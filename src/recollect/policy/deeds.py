@@ -56,6 +56,7 @@ class FileChange:
     path: str
     """From the folder of the project, where it lies in there."""
     position: int
+    """Where it was first changed, or where that was said which alone tells what became of it."""
     edits: int
     made: bool
     rewritten: bool = False
@@ -429,7 +430,7 @@ class _Changed:
     present: dict[str, None] = field(default_factory=dict)
     """Names that an edit left there."""
     tests: int = 0
-    aims: dict[tuple[str, str], str] = field(default_factory=dict)
+    aims: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     """What was said before each edit that was not put back."""
 
     def take(self, edit: _Edit, call: Call) -> None:
@@ -440,7 +441,7 @@ class _Changed:
             self._edit(edit)
         if self.aims.pop((edit.after, edit.before), None) is None:
             new = edit.made and self.made
-            self.aims[edit.before, edit.after] = _aim(call.lead, _base(self.path), new=new)
+            self.aims[edit.before, edit.after] = _aim(call.lead, _base(self.path), new=new), call.position
 
     def _edit(self, edit: _Edit) -> None:
         for name in _names(self.path, edit.before):
@@ -467,16 +468,22 @@ class _Changed:
 
     def told(self) -> FileChange:
         known = self.seen.names if self.seen and not self.rewritten else ()
+        added = tuple(name for name in self.present if name not in self.original and name not in known)
+        removed = tuple(name for name in self.original if name not in self.present)
+        tests = 0 if self.rewritten else max(0, self.tests)
+        aims = [*self.aims.values()][: 1 if self.made else None]
+        aim, position = max(aims, key=lambda each: len(each[0]), default=("", self.position))
+        by_aim = aim and (self.rewritten or not (added or removed or tests))
         return FileChange(
             path=self.path,
-            position=self.position,
+            position=position if by_aim else self.position,
             edits=self.edits,
             made=self.made,
             rewritten=self.rewritten,
-            added=tuple(name for name in self.present if name not in self.original and name not in known),
-            removed=tuple(name for name in self.original if name not in self.present),
-            tests=0 if self.rewritten else max(0, self.tests),
-            aim=max([*self.aims.values()][: 1 if self.made else None], key=len, default=""),
+            added=added,
+            removed=removed,
+            tests=tests,
+            aim=aim,
         )
 
 

@@ -115,6 +115,7 @@ _MACHINE = re.compile(
 """How a line begins, or what is in it, that was pasted."""
 _REMARK = re.compile(r"(?:\s{2,20}|\t)(?:#|//|/\*|--|<!--|\"{3}|'{3})(?!\w)|//|/\*|<!--|\"{3}")
 """How a comment in code begins."""
+_STARTS_CODE = re.compile(rf"\s{{4,40}}(?:async )?{_KEYWORD}\b|\t\s{{0,20}}(?:async )?{_KEYWORD}\b")
 _INDENTED = re.compile(r"(?: {4}|\t)(?!\s{0,20}(?:[-*+•–]|[0-9]{1,2}[.)])\s)")
 """How a line of code begins, in a turn that has some."""
 
@@ -215,7 +216,8 @@ def _tagged(shadow: str) -> Iterator[tuple[int, int]]:
 def _without_machine_lines(shadow: str) -> str:
     """Fenced blocks, pasted lines, and everything from the first heading on, which makes it a document, blanked."""
     diff = any(_DIFF.match(line) for _, line in _lines(shadow))
-    code = any(_INDENTED.match(line) and _MACHINE.match(line[:LONGEST]) for _, line in _lines(shadow))
+    indented = (line[:LONGEST] for _, line in _lines(shadow) if _INDENTED.match(line))
+    code = any(_MACHINE.match(line) or _STARTS_CODE.match(line) for line in indented)
     fenced = False
     spans: list[tuple[int, int]] = []
     for start, line in _lines(shadow):
