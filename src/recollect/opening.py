@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -17,6 +18,7 @@ from .engine.asked import choice
 from .engine.project import Project, Registered, resolve
 from .engine.rerank import Reranker
 from .engine.transfer import Imported, Progress
+from .judge import Allowed, Judge, Spent, open_judge
 from .model import Origin
 from .policy.access import Role
 from .store import Bound, Options, Store, open_store
@@ -74,6 +76,7 @@ def open(
         reranker=reranker,
         background=background,
         role=reach,
+        judge=None if chosen.judge.kind == "rules" else partial(_judge, chosen),
     )
 
 
@@ -101,6 +104,23 @@ def _embedder(given: Embedder | None, settings: Settings, home: Path) -> Callabl
         remote=embed.remote,
         key=os.environ.get(embed.key_env),
         timeout=embed.timeout,
+    )
+
+
+def _judge(settings: Settings, allowed: Allowed, spent: Spent) -> Judge:
+    told = settings.judge
+    return open_judge(
+        told.kind,
+        env=os.environ,
+        url=told.url,
+        model=told.model,
+        key_env=told.key_env,
+        timeout=told.timeout,
+        host=told.host,
+        command=told.command,
+        max_tokens=told.max_tokens,
+        allowed=allowed,
+        spent=spent,
     )
 
 

@@ -19,7 +19,7 @@ from recollect.testing import FixedClock
 TABS, NO_TABS = "Use tabs for indentation in Go files", "Do not use tabs for indentation in Go files"
 PORT, OTHER_PORT = "The API listens on port 8080", "The API listens on port 9090"
 CONFLICT_KEYS = {"older", "newer", "since", "found_by"}
-INBOX_KEYS = {"candidates", "quarantined", "conflicts", "plans", "stale"}
+INBOX_KEYS = {"candidates", "proposed", "quarantined", "conflicts", "plans", "stale"}
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ SYNCHRONOUS = {
         "loop",
         "plans",
         "agent",
+        "events",
         "aliases",
         "seasons",
         "files",

@@ -188,6 +188,7 @@ READS: dict[str, list[Read]] = {
         lambda m, q, r: m.count({"content": q.replace("\x00", "").replace("\ud800", "")}),
     ],
     "doctor": [lambda m, q, r: m.doctor()],
+    "events": [lambda m, q, r: m.events],
     "export_lines": [lambda m, q, r: list(m.export_lines()), lambda m, q, r: list(m.export_lines(space="global"))],
     "gaps": [lambda m, q, r: m.gaps(), lambda m, q, r: m.gaps(answered=True)],
     "get": [lambda m, q, r: m.get(r)],

@@ -830,6 +830,19 @@ OVERWROTE = "Successfully overwrote file: /w/app/a.py."
             id="its folder was moved",
         ),
         pytest.param(
+            [*written("/w/app/a.py", ONE, 0), *called("Bash", {"command": "mkdir -p lib && mv a.py lib/b.py"}, at=3)],
+            "Created `lib/b.py`: defines `one`.",
+            id="it was moved",
+        ),
+        pytest.param(
+            [
+                *called("Bash", {"command": "git mv lib pkg"}),
+                *written("/w/app/pkg/a.py", ONE, 3, result="Successfully created and wrote to new file: a.py"),
+            ],
+            "Created `pkg/a.py`: defines `one`.",
+            id="new in a folder that was moved",
+        ),
+        pytest.param(
             [*called("Bash", {"command": "mv b.md notes/"}), *written("/w/app/notes/a.py", ONE, 3)],
             "Created `notes/a.py`: defines `one`.",
             id="another file was moved there",

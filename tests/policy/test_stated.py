@@ -144,7 +144,7 @@ STATED: list[tuple[str, str, str]] = [
 # Turns of other texts, with what the user states in them.
 AMID: list[tuple[str, list[tuple[str, str]]]] = [
     (
-        "this makes no sense:\n\n    # always round up to a page\n    pages = math.ceil(n)\n\nnever use floats for money",
+        "this is odd:\n\n    # always round up to a page\n    pages = math.ceil(n)\n\nnever use floats for money",
         [("negative", "never use floats for money")],
     ),
     (

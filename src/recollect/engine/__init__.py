@@ -15,6 +15,7 @@ from ..codec import conform
 from ..config import Settings
 from ..embed import Embedder
 from ..errors import InvalidInput, Refused, StoreDamaged, StoreError
+from ..judge import Allowed, Judge, Spent
 from ..model import (
     Absence,
     Anchor,
@@ -68,6 +69,7 @@ from .agent import Agent
 from .asked import anchors_of, choice, holds_head, listed, narrowed, parse_head, space_name, texts_of
 from .conflicts import Conflict
 from .context import Context, Contexts, Situation
+from .events import Events
 from .files import Files
 from .gaps import Gap
 from .graph import Graph
@@ -79,6 +81,7 @@ from .maintain import Overview
 from .meaning import BATCH, Background, Coverage, Meaning
 from .named import Aliases, Seasons
 from .narratives import Narratives
+from .oversight import Oversight
 from .parts import Clock, Parts, Ref, SpaceName, at_once
 from .places import Places
 from .plans import quiet as _quiet
@@ -122,6 +125,7 @@ class Recollect:
         reranker: Reranker | None = None,
         background: bool = False,
         role: Role = Role.ADMIN,
+        judge: Callable[[Allowed, Spent], Judge] | None = None,
     ) -> None:
         folder = identity.folder if identity else None
         self._opened: dict[SpaceName, Store] = {}
@@ -148,6 +152,7 @@ class Recollect:
             later=self._background.leave if self._background else at_once,
             reranker=reranker or AsRanked(),
             watch=Watch(),
+            oversight=Oversight(settings, clock, home, judge),
             role=role,
             root=str(identity.root) if identity else "",
         )
@@ -733,6 +738,7 @@ class Recollect:
         identity = self._identity
         here = any(space.name == "project" for space in spaces)
         return Overview(
+            health=self._parts.oversight.health(),
             given=self._contexts.surfaced.reception(self._parts.clock()) if here else None,
             project=identity.name if identity else "",
             project_id=identity.id if identity else "",
@@ -750,6 +756,11 @@ class Recollect:
     def _vectors(self) -> tuple[Coverage, ...]:
         """How far the vectors of every space are."""
         return tuple(each for store in list(self._opened.values()) for each in self._parts.meaning.coverage(store))
+
+    @property
+    def events(self) -> Events:
+        """Tells subscribers what memory does: `events.subscribe(take)`."""
+        return self._parts.oversight.events
 
     @property
     def settings(self) -> Settings:
@@ -774,6 +785,8 @@ class Recollect:
 
     def turn_off(self, *, everywhere: bool = False) -> None:
         """Stop all capture, recall and injection, for this project or everywhere."""
+        if everywhere:
+            require(self._parts.role, Right.WRITE, "global")
         self._parts.switch.turn_off(everywhere=everywhere, actor=self._parts.actor, now=self._parts.clock())
 
     def turn_on(self, *, everywhere: bool = False) -> None:
@@ -868,6 +881,7 @@ class Recollect:
             self._closed = True
             while self._opened:
                 self._opened.popitem()[1].close()
+        self._parts.oversight.events.close()
 
     def __enter__(self) -> Self:
         return self

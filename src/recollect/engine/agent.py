@@ -11,13 +11,14 @@ import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeAlias
 
 from ..errors import RecollectError
-from ..model import Memory, MemoryId, Scope
+from ..judge import Linked, Relation
+from ..model import Connect, Link, LinkKind, Memory, MemoryId, Scope
 from ..policy.aftermath import Lessons, Served, is_gap
 from ..store import Store
 from . import cluster, gaps
@@ -92,6 +93,8 @@ class _Worker:
 
 _IDLE = 30.0
 """After so many seconds without anything to do the thread ends; the next context starts another."""
+_JUDGED = 0.5
+"""The weight of a link that a judge made."""
 _WORKER = _Worker()
 
 
@@ -162,21 +165,33 @@ class Agent:
 
     def serve(self, situation: Situation) -> None:
         """Look for memories, keep them for whoever takes them, and learn from it. The worker calls it."""
-        prepared = self._contexts.prepare(situation)
+        prepared = self._contexts.prepare(situation, read=True)
         with self._lock:
             key = (situation.session, situation.agent)
             self._ready[key] = prepared
             self._ready.move_to_end(key)
             while len(self._ready) > self._parts.settings.agent.queue:
                 self._ready.popitem(last=False)
-        served = Served(wanted=prepared.wanted, given=prepared.memories, found=prepared.found)
+        served = Served(
+            wanted=prepared.wanted, given=prepared.memories, rejected=prepared.rejected, found=prepared.found
+        )
         self._lessons.add(served)
         self._quietly(lambda: self._note_gap(served, situation))
+        self._quietly(lambda: self._link(prepared.links))
         self._learn()
 
     def _note_gap(self, served: Served, situation: Situation) -> None:
         if is_gap(served) and self._parts.settings.promotion.auto:
             gaps.note(self._parts, served.wanted.query, session=situation.session)
+
+    def _link(self, links: Sequence[Linked]) -> None:
+        """Keep what the judge says that memories are to each other. It takes nobody's place by that: people decide."""
+        for each in links:
+            kind = LinkKind.CONTRADICTS if each.relation is Relation.CONTRADICTS else LinkKind.RELATES_TO
+            (store, one), (other_store, other) = self._parts.find(each.one), self._parts.find(each.other)
+            if store is other_store and one.id != other.id:
+                link = Link(memory=one.id, kind=kind, target=other.id, weight=_JUDGED, made_by="judge")
+                store.apply([Connect(link=link)], actor="agent", now=self._parts.clock())
 
     def _learn(self, *, all_of_it: bool = False) -> None:
         """Write down what several retrievals taught, and look whether clusters have to follow."""

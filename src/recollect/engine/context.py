@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from ..judge import Candidate, Linked, Verified, Verify
 from ..model import (
     LIVE,
     Allocation,
@@ -114,6 +115,10 @@ class Prepared:
     wanted: Intent = field(default_factory=Intent)
     found: int = 0
     """How many memories had anything to do with the prompt, whether they were sure to help or not."""
+    rejected: tuple[Memory, ...] = ()
+    """Those of them that a judge read and found of no use."""
+    links: tuple[Linked, ...] = ()
+    """What the judge says that memories are to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,8 @@ class _Found(NamedTuple):
     offers: tuple[_Offer, ...] = ()
     conflicts: tuple[tuple[str, str], ...] = ()
     near: int = 0
+    rejected: tuple[Memory, ...] = ()
+    links: tuple[Linked, ...] = ()
 
 
 class Contexts:
@@ -146,12 +153,14 @@ class Contexts:
         """What to tell an agent. Whatever goes wrong in here is logged, and the agent is told nothing."""
         return self.delivered(self.prepare(situation, style=style, caps=caps))
 
-    def prepare(self, situation: Situation, *, style: Style | None = None, caps: Caps | None = None) -> Prepared:
-        """The same, for somebody who will take it later, or not at all."""
+    def prepare(
+        self, situation: Situation, *, style: Style | None = None, caps: Caps | None = None, read: bool = False
+    ) -> Prepared:
+        """The same, for somebody who will take it later, or not at all. `read` lets a judge take its time over it."""
         told = HOSTS.get(situation.host, HOSTS["default"])
         form = HostStyle(style=style or told.style, caps=caps or told.caps)
         try:
-            return self._prepared(situation, form)
+            return self._prepared(situation, form, read=read and self._parts.oversight.reads)
         except Exception:  # the agent must go on, whatever is wrong with its memory
             _LOG.exception("no context could be given")
             return Prepared(context=Context(recollection=Recollection(notes=("memory failed; its log says why",))))
@@ -164,7 +173,7 @@ class Contexts:
             self._parts.wake()
         return prepared.context
 
-    def _prepared(self, situation: Situation, form: HostStyle) -> Prepared:
+    def _prepared(self, situation: Situation, form: HostStyle, *, read: bool) -> Prepared:
         parts = self._parts
         off = parts.switch.off_where()
         if off or (parts.settings.recall.mode == "tools" and not situation.asked):
@@ -173,7 +182,7 @@ class Contexts:
         wanted = intent(situation.prompt, files=situation.files, previous=situation.previous)
         query = "" if wanted.points_back else redact(wanted.query).text[:_QUERY_KEPT]
         topic, seen = self.surfaced.since(situation.session, situation.agent, query, afresh=situation.start)
-        found = self._found(situation, wanted)
+        found = self._found(situation, wanted, read=read)
         offers = self._offers(situation, wanted, found.offers)
         kept, withheld = self._fit(offers, frozenset() if situation.asked else seen, asked=situation.asked)
         allocation = allocate(
@@ -204,6 +213,8 @@ class Contexts:
             memories=tuple(memories.values()),
             wanted=wanted,
             found=found.near,
+            rejected=found.rejected,
+            links=found.links,
         )
 
     # --- What may be given -----------------------------------------------------------------------------------------
@@ -258,7 +269,7 @@ class Contexts:
                 why = Why(factor="warning", value=memory.importance, detail="given when a session begins")
                 yield _offer(memory, Tier.ACTING, text=acting_text(memory), why=(why,))
 
-    def _found(self, situation: Situation, wanted: Intent) -> _Found:
+    def _found(self, situation: Situation, wanted: Intent, *, read: bool) -> _Found:
         if wanted.idle:
             return _Found()
         statuses = LIVE | {Status.QUARANTINED} if situation.asked else LIVE
@@ -274,6 +285,9 @@ class Contexts:
         result = recall.recall(self._parts, wanted.query, wish)
         among = self._statistics(stems_needed(result.hits, wanted))
         sure = worthwhile(result.hits, wanted, among, least=self._parts.settings.recall.inject_gate)
+        verified = self._verified(wanted, result.hits, sure) if read else Verified()
+        if read:
+            sure = [replace(hit, relevance=1.0) for hit in result.hits if hit.memory.ref in verified.ids]
         known = {hit.memory.uid for hit in sure}
         sure += [hit for hit in self._rules(situation) if hit.memory.uid not in known]
         hits = [hit for hit in sure if hit.memory.status is not Status.PINNED]
@@ -286,8 +300,25 @@ class Contexts:
             )
             for hit in hits[: self._parts.settings.recall.inject]
         )
-        near = sum(hit.relevance >= self._parts.settings.recall.gate for hit in result)
-        return _Found(offers, result.conflicts, near)
+        near = [hit.memory for hit in result if hit.relevance >= self._parts.settings.recall.gate]
+        rejected = tuple(each for each in near if each.ref not in verified.ids) if read else ()
+        return _Found(offers, result.conflicts, len(near), rejected, verified.links)
+
+    def _verified(self, wanted: Intent, hits: Sequence[Hit], sure: Sequence[Hit]) -> Verified:
+        """Which of the found memories help, by somebody who reads them; what rules are sure of stands in for it."""
+        certain = {hit.memory.ref: hit.relevance for hit in sure}
+        candidates = tuple(
+            Candidate(
+                id=hit.memory.ref,
+                text=hit.memory.content,
+                kind=hit.memory.kind.value,
+                relevance=certain.get(hit.memory.ref, 0.0),
+            )
+            for hit in hits
+            if hit.memory.status is not Status.QUARANTINED
+        )
+        least = self._parts.settings.recall.inject_gate
+        return self._parts.oversight.judge.ask(Verify(prompt=wanted.query, candidates=candidates, least=least))
 
     def _statistics(self, stems: frozenset[str]) -> WordStatistics:
         """How frequent words are in both spaces together."""

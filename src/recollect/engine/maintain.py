@@ -11,6 +11,7 @@ from ..model import LIVE, Check, Condition, Op, Put
 from ..store import Store, backups_in, salvaged, set_aside
 from .home import loose_files
 from .meaning import Coverage
+from .oversight import Health
 from .parts import Parts, SpaceName
 from .surfaced import Reception
 
@@ -52,6 +53,8 @@ class Overview:
     """How far the vectors are."""
     trouble: tuple[str, ...] = ()
     """Spaces or models that cannot be used, and why."""
+    health: Health | None = None
+    """Who judges, what that has cost, and how fast recall is."""
     given: Reception | None = None
     """What agents were given in the last days, at what cost, and how it was received."""
 

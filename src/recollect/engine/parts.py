@@ -19,6 +19,7 @@ from ..policy.kinds import KindTable, kind_table
 from ..store import Store
 from .habit import Habits
 from .meaning import Meaning
+from .oversight import Oversight
 from .rerank import Reranker
 from .switch import Switch
 from .watch import Watch
@@ -54,6 +55,7 @@ class Parts:
     """Have a piece of work done soon, by a name under which it is done once; at once where there is no background."""
     reranker: Reranker
     watch: Watch
+    oversight: Oversight
     role: Role = Role.ADMIN
     root: str = ""
     """The working tree that memories of the project speak of; "" where there is none."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..codec import HASH_PREFIX, digest
-from ..errors import InvalidInput, Refused
+from ..errors import AccessDenied, InvalidInput, Refused
 from ..model import (
     Add,
     Anchor,
@@ -27,7 +27,7 @@ from ..model import (
     Uid,
     Vouch,
 )
-from ..policy.access import PROPOSED
+from ..policy.access import PROPOSED, Role
 from ..policy.admit import admit, check_text
 from ..policy.identity import fingerprint
 from ..policy.kinds import TRUST
@@ -36,7 +36,7 @@ from ..policy.stated import statements
 from ..store import Store
 from . import write
 from .consolidate import consolidated
-from .parts import Parts, Ref, new_uid
+from .parts import Parts, Ref, new_uid, space_of
 from .write import Remembered
 
 _NAME_LIMIT = 256
@@ -201,6 +201,8 @@ def confirm(parts: Parts, ref: Ref) -> Memory:
     Trust rises only if the one who vouches is trusted more, as the person at the keyboard is.
     """
     store, memory = parts.find(ref)
+    if memory.status is Status.QUARANTINED and parts.role is not Role.ADMIN:
+        raise AccessDenied(parts.role, "release from quarantine", space_of(memory.scope))
     if not memory.active and memory.status is not Status.QUARANTINED:
         raise InvalidInput("status", f"memory {memory.ref} is {memory.status}; restore it first")
     step = Provenance(origin=parts.origin, at=parts.clock(), reason=f"confirmed by {parts.actor}")

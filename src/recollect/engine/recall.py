@@ -38,6 +38,7 @@ from ..policy.spread import Edge, Node, Reached, edges_of, spread
 from ..policy.words import MEMORY_FIELDS, Query, held, rarity
 from ..store import Store
 from .definitions import active_seasons
+from .events import Search
 from .parts import Parts, SpaceName, space_of
 from .past import ranked_at
 from .probe import IN_LINE, Probed, asked_words, limits_of, meaning_notes, probe, weighed_query
@@ -192,7 +193,10 @@ def recall(parts: Parts, query: object, wish: Wish) -> Recall:
         due = before == 0 < after or before // every != after // every
         if parts.meaning.take_up() or parts.habits.full or due:
             parts.wake()
-    return replace(found, notes=(*search.trouble, *notes, *remarks))
+        parts.oversight.slo.timed(1_000 * (monotonic() - search.started))
+        parts.oversight.events.tell(Search(query=search.text, results=tuple(hit.memory.ref for hit in hits)))
+    slow = ("recall was slow lately, so fewer memories were weighed",) if parts.oversight.slo.degraded else ()
+    return replace(found, notes=(*search.trouble, *notes, *remarks, *slow))
 
 
 def why_not(parts: Parts, query: object, ref: str | int, wish: Wish) -> Absence:
@@ -316,7 +320,8 @@ def _probed(search: _Search, words: tuple[str, ...], moment: ExitStack) -> list[
 
 def _probe(search: _Search, store: Store, words: tuple[str, ...]) -> Probed:
     settings = search.parts.settings.recall
-    pool = max(LEAST_POOL, search.wanted, min(POOL * search.wanted, settings.candidates))
+    most = search.parts.oversight.slo.limits()[1]
+    pool = max(min(LEAST_POOL, most), search.wanted, min(POOL * search.wanted, most))
     probed = probe(
         store,
         words,
@@ -325,7 +330,7 @@ def _probe(search: _Search, store: Store, words: tuple[str, ...]) -> Probed:
         profile=search.profile,
         corpus=Corpus.MEMORY,
         where=_allowed(search),
-        pool=min(pool, settings.candidates),
+        pool=min(pool, most),
         postings=settings.postings,
     )
     items = probed.items
@@ -534,7 +539,7 @@ def _selected(search: _Search, ranked: list[Hit]) -> list[Hit]:
     if search.gated:
         hits = gate(hits, search.parts.settings.recall.gate, left, exempt=search.worded)
     if profile.top:
-        hits = top(hits, search.parts.settings.recall.top_k, left, step="top")
+        hits = top(hits, search.parts.oversight.slo.limits()[0], left, step="top")
     hits = drop_worst(hits, profile.dropped, left) if profile.dropped else hits
     settings = search.parts.settings.recall
     per_source = settings.per_source if profile.per_source else None

@@ -18,15 +18,16 @@ from ..codec import conform, decode, digest, encode
 from ..errors import InvalidInput, KeyReused, NotFound
 from ..formats.transcript import Listed, Mark, Role
 from ..formats.transcript import Turn as Turn
+from ..judge import Extract, Summarise
 from ..model import Condition, Corpus, Define, Draft, File, Finding, Json, Kind, Op, Origin, Passage, Source
 from ..policy.deeds import Said
 from ..policy.extract import findings
 from ..policy.identity import fingerprint
 from ..policy.marks import own_words
-from ..policy.summary import summarised
 from ..policy.tokens import estimate_tokens
 from ..store import Store
 from . import gaps, promotion, write
+from .events import Compact, Flush
 from .parts import Parts
 from .promotion import Promoted
 from .transcripts import Transcripts
@@ -175,8 +176,12 @@ class Session:
         self._parts.switch.require_on()
         if not self._parts.settings.promotion.auto:
             return ()
+        read = self._judged()  # outside of the lock: whoever reads may take its time
         with _one_at_a_time():
             there = self._read_well(self.memory)
+            known = {fingerprint(each.content) for each in there.findings}
+            more = tuple(each for each in read if fingerprint(each.content) not in known)
+            there = replace(there, findings=(*there.findings, *more))
             fresh = [each for each in there.findings if fingerprint(each.content) not in there.promoted]
             done: tuple[Promoted, ...] = ()
             for where, found in self._by_session(there, fresh).items():
@@ -185,6 +190,7 @@ class Session:
                 )
             weighed = (*there.promoted, *(fingerprint(each.content) for each in fresh))
             self._save(replace(there, promoted=tuple(dict.fromkeys(weighed)), weighed=there.through))
+        self._parts.oversight.events.tell(Flush(session_id=self.id))
         return done
 
     def compact(self, *, force: bool = False) -> Compacted:
@@ -211,7 +217,7 @@ class Session:
                 tokens_after=tokens,
                 promoted=promoted,
             )
-        text = summarised([_said(turn) for turn in older]) or f"{len(older)} turns in which nothing was settled"
+        text = self._summary(older) or f"{len(older)} turns in which nothing was settled"
         summary = Turn(
             role=Role.SUMMARY,
             content=text,
@@ -223,12 +229,14 @@ class Session:
         self._keep_summary(text, f"before turn {covered[-1].seq + 1}")
         (written,) = self.extend([summary])
         after = self.view()
+        left = _tokens(after)
+        self._parts.oversight.events.tell(Compact(session_id=self.id, before=tokens, after=left))
         return Compacted(
             summary=written,
             turns_before=len(before),
             turns_after=len(after),
             tokens_before=tokens,
-            tokens_after=_tokens(after),
+            tokens_after=left,
             promoted=promoted,
         )
 
@@ -263,7 +271,7 @@ class Session:
             return Finalised(session=self.id, pending=True)
         promoted = self.flush()
         there = self.memory
-        text = summarised([_said(turn) for turn in self.turns()]) if self._parts.settings.promotion.auto else ""
+        text = self._summary(self.turns()) if self._parts.settings.promotion.auto else ""
         open_gaps = gaps.review(self._parts, self.id)  # before the summary, which would answer every question
         if text:
             self._keep_summary(text, f"after {there.through} turns")
@@ -358,6 +366,23 @@ class Session:
         change = Define(sort=SORT, name=self.id, value=encode(memory))
         self._store.apply([change], actor=self._parts.actor, now=self._parts.clock())
         return memory
+
+    def _judged(self) -> tuple[Finding, ...]:
+        """What somebody who reads finds in the turns that were not weighed yet; rules find theirs anyway.
+
+        Only the user states things for good, and a judge is not the user.
+        """
+        oversight = self._parts.oversight
+        if not oversight.reads:
+            return ()
+        turns = self.turns(start=self.memory.weighed)[-WINDOW:]
+        found = oversight.judge.ask(Extract(turns=tuple(_said(turn) for turn in turns), root=self._root))
+        return tuple(replace(each, stated=False) for each in found)
+
+    def _summary(self, turns: Sequence[Turn]) -> str:
+        """What turns came to, by the judge if there is one and it answers, and by rules otherwise."""
+        said = tuple(_said(turn) for turn in turns)
+        return self._parts.oversight.judge.ask(Summarise(turns=said, root=self._root))
 
     def _keep_summary(self, text: str, when: str) -> None:
         """Store what the session came to as a memory; a second time it is the same memory."""

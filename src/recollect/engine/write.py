@@ -43,6 +43,7 @@ from ..policy.suspicion import suspicion
 from ..store import Store
 from .anchors import hash_in
 from .consolidate import consolidated
+from .events import Write
 from .narratives import active_narrative
 from .parts import Parts, Ref, new_uid, space_of
 
@@ -91,7 +92,7 @@ def remember(
         raise TooLarge("memories", len(drafts), batch, unit="memories", setting="write.batch_limit")
     if not drafts:
         return []
-    admitted = [admit(_proposed(parts, draft), parts.limits) for draft in drafts]
+    admitted = [_proposed(parts, admit(draft, parts.limits)) for draft in drafts]
     spaces = {space_of(draft.scope) for draft in admitted}
     if len(spaces) > 1:
         raise InvalidInput("scope", "global memories and others are stored in different places; write them apart")
@@ -117,6 +118,8 @@ def remember(
     ]
     receipt = store.apply(consolidated(parts, store, adds), actor=parts.actor, now=now, key=key)
     _embed_new(parts, store)
+    grown = sum(len(draft.content) for draft in admitted)
+    parts.oversight.events.tell(Write(type="memory", path=store.url, delta=grown))
     return [
         _remembered(outcome, draft, as_given)
         for outcome, draft, as_given in zip(receipt.outcomes, admitted, drafts, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -155,7 +155,7 @@ def compose(draft: Draft, *, uid: Uid, origin: Origin, now: datetime) -> Memory:
 
     What nobody vouches for and gives orders to a model is quarantined, and its provenance says why.
     """
-    doubt = suspicion(draft.content, origin)
+    doubt = next(filter(None, (suspicion(text, origin) for text in _read_out(draft))), "")
     reason = f"quarantined: it {doubt}" if doubt else draft.reason
     step = Provenance(origin=origin, at=now, session_id=draft.session_id, snippet=draft.snippet, reason=reason)
     importance = KINDS[draft.kind].importance if draft.importance is None else draft.importance
@@ -175,6 +175,14 @@ def compose(draft: Draft, *, uid: Uid, origin: Origin, now: datetime) -> Memory:
         token_cost=estimate_tokens(draft.content),
         **carried,
     )
+
+
+def _read_out(draft: Draft) -> Iterator[str]:
+    """Every text of a draft that a model may be given to read."""
+    yield draft.content
+    if draft.procedure is not None:
+        told = draft.procedure
+        yield from (told.name, told.trigger, *told.steps, *told.prerequisites, *told.warnings)
 
 
 _CARRIED = (

@@ -56,7 +56,7 @@ class FileChange:
     path: str
     """From the folder of the project, where it lies in there."""
     position: int
-    """Where it was first changed, or where that was said which alone tells what became of it."""
+    """Where it was first changed or last written as a whole, or where that was said which alone tells of it."""
     edits: int
     made: bool
     rewritten: bool = False
@@ -131,12 +131,14 @@ class Deeds:
                 continue
             for path, edit in edits:
                 before = seen.get(path)
-                there = before or _WAS_THERE.search(call.result[:400]) or f"{path}/".startswith(tuple(moved))
+                there = before or _WAS_THERE.search(call.result[:400]) or _came_along(path, moved, call.result)
                 kept.setdefault(path, _Changed(path, call.position, edit.made and not there, before))
                 kept[path].take(edit, call)
             if not edits and (read := self.told(_text(call.input, *_PATH_FIELDS))):
                 seen[read] = _read(call, read, seen.get(read))
-            moved += (f"{path}/" for each in _moved_files(call) if (path := self.told(each)))
+            for source, place in _moved_files(call):
+                moved.append(f"{self.told(place)}/")
+                kept = _renamed(kept, self.told(source), self.told(place))
             for gone in _removed_files(call):
                 kept = {path: each for path, each in kept.items() if not _same_file(path, gone)}
         return tuple(each.told() for each in kept.values() if not _PASSING.search(each.path))
@@ -308,7 +310,7 @@ _REMOVE = re.compile(
     r"(?:^|[;&|]\s{0,4})(?:rm|git rm|del|unlink|git restore(?! --staged)|git checkout(?: \S{1,60})? --)"
     r"\s+([^;&|\n]{1,400})"
 )
-_MOVE = re.compile(r"(?:^|[;&|]\s{0,4})(?:git mv|mv|cp|move|ren)\s+([^;&|\n]{1,400})")
+_MOVE = re.compile(r"(?:^|[;&|]\s{0,4})(?:git mv|mv|move|ren)\s+([^;&|\n]{1,400})")
 
 
 def _removed_files(call: Call) -> Iterator[str]:
@@ -317,16 +319,29 @@ def _removed_files(call: Call) -> Iterator[str]:
         yield from (word.strip("'\"") for word in found[1].split() if not word.startswith("-"))
 
 
-def _moved_files(call: Call) -> Iterator[str]:
-    """Where the files and folders lie that a command moves."""
+def _moved_files(call: Call) -> Iterator[tuple[str, str]]:
+    """The files and folders that a command moves, and where they lie then."""
     for found in _MOVE.finditer(_command(call)):
-        *sources, target = (word.strip("'\"") for word in found[1].split() if not word.startswith("-"))
-        if sources and "." in _base(target):
-            yield target
-        else:
-            yield from (f"{target.rstrip('/')}/{_base(source)}" for source in sources)
-            if len(sources) == 1 and "." not in _base(sources[0]) and not target.endswith("/"):
-                yield target
+        words = [word.strip("'\"") for word in found[1].split() if not word.startswith("-")]
+        sources, target = words[:-1], words[-1] if words else ""
+        into = len(sources) > 1 or ("." in _base("".join(sources)) and "." not in _base(target))
+        for source in sources:
+            yield source, f"{target.rstrip('/')}/{_base(source)}" if into or target.endswith("/") else target
+
+
+def _came_along(path: str, moved: Iterable[str], result: str) -> bool:
+    """Whether a file lay in what was moved, and a tool does not say that it is new."""
+    return f"{path}/".startswith(tuple(moved)) and not _IS_NEW.search(result[:200])
+
+
+def _renamed(kept: dict[str, _Changed], source: str, place: str) -> dict[str, _Changed]:
+    """The changed files by their paths after one of them, or the folder of some, was moved."""
+    if not source or not place:
+        return kept
+    for each in kept.values():
+        if f"{each.path}/".startswith(f"{source}/"):
+            each.path = place + each.path[len(source) :]
+    return {each.path: each for each in kept.values()}
 
 
 def _first_line(result: str) -> str:
@@ -347,6 +362,7 @@ _REFUSED = re.compile(
 )
 """How a tool says that it did not change a file."""
 _WAS_THERE = re.compile(r"has been (?:updated|modified|overwritten)|overwrote|updated successfully", re.IGNORECASE)
+_IS_NEW = re.compile(r"\b(?:created|new file)\b", re.IGNORECASE)
 _LINE_NUMBER = re.compile(r"^ {0,8}\d{1,6}(?:→|\t|\|)", re.MULTILINE)
 _PASSING = re.compile(
     r"(?:^|/)(?:tmp|temp|scratch|\.git|node_modules|dist|build|__pycache__)/|(?:^|/)(?:tmp|temp|debug|scratch)[_.-]"
@@ -436,6 +452,7 @@ class _Changed:
     def take(self, edit: _Edit, call: Call) -> None:
         self.edits += 1
         if edit.made:
+            self.position = call.position
             self._overwrite(edit.after)
         else:
             self._edit(edit)
