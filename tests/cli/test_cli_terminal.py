@@ -40,7 +40,7 @@ NAMES = (
         "triggered",
         "garden",
     ),
-    *("session", "gaps", "migrate", "mirror", "task", "narrative", "items", "context"),
+    *("session", "gaps", "migrate", "mirror", "task", "narrative", "items", "context", "chores"),
 )
 
 

@@ -22,6 +22,7 @@ SYNCHRONOUS = {
         "plans",
         "agent",
         "events",
+        "schedule",
         "aliases",
         "seasons",
         "files",

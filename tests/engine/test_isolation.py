@@ -249,6 +249,7 @@ READS: dict[str, list[Read]] = {
         lambda m, q, r: m.review().prompt,
         lambda m, q, r: m.review(space="global"),
     ],
+    "schedule": [lambda m, q, r: m.schedule.due(datetime.now(UTC))],
     "search": [
         lambda m, q, r: m.search(q, limit=1_000),
         lambda m, q, r: m.search(

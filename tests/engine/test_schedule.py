@@ -13,7 +13,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from recollect import InvalidInput
+import recollect
+from recollect import InvalidInput, Refused
 from recollect.config import load
 from recollect.engine.governor import Governor, Ledger
 from recollect.engine.schedule import REST, Job, Ran, Run, Schedule, planned, time_zone
@@ -339,3 +340,31 @@ def test_the_zone_is_the_one_that_is_named(tmp_path: Path) -> None:
         assert summer.astimezone(time_zone(None, {}, local=tmp_path / "localtime")).hour == 2
     with pytest.raises(InvalidInput, match="is no time zone"):
         time_zone("Nowhere/Land", {})
+
+
+# --- The chores of a project -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.row("J25", "on-schedule")
+def test_the_chores_of_a_project_are_done_at_their_time(tmp_path: Path) -> None:
+    """Each once, however long nobody looked: the garden, room, old sessions, a backup."""
+    (tmp_path / "project").mkdir()
+    clock = FixedClock(datetime(2026, 3, 1, 12, tzinfo=UTC))
+    settings = {"backup.schedule": "0 3 * * *", "governor.zone": "UTC"}
+    with recollect.open(
+        tmp_path / "project", home=tmp_path / "home", clock=clock, settings=settings, background=False
+    ) as memory:
+        memory.remember("Deploys go out from main")
+        memory.session("crashed").append("user", "No, use pnpm, never npm, in this repository.")
+        assert memory.schedule.run_due(clock()) == ()
+        clock.move(days=40)
+        ran = {each.name: each.outcome for each in memory.schedule.run_due(clock())}
+        assert ran == dict.fromkeys(("garden", "pruning", "retention", "backup"), "done")
+        assert memory.schedule.run_due(clock()) == ()
+        assert memory.sessions.listed("crashed").archived
+        assert any("pnpm" in each.content for each in memory.list({}))
+        [space] = [each for each in memory.status().spaces if each.name == "project"]
+        assert space.backups == 1
+        memory.turn_off()
+        with pytest.raises(Refused):
+            _ = memory.schedule

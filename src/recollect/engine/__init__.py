@@ -49,6 +49,7 @@ from ..policy.written import Style
 from ..store import Store, set_aside
 from . import (
     acting,
+    chores,
     cluster,
     conflicts,
     gaps,
@@ -69,7 +70,7 @@ from .agent import Agent
 from .asked import anchors_of, choice, holds_head, listed, narrowed, parse_head, space_name, texts_of
 from .conflicts import Conflict
 from .context import Context, Contexts, Situation
-from .events import Events
+from .events import Events, Read
 from .files import Files
 from .gaps import Gap
 from .graph import Graph
@@ -78,7 +79,7 @@ from .habit import Habits
 from .lineage import Lineage
 from .loop import Loop
 from .maintain import Overview
-from .meaning import BATCH, Background, Coverage, Meaning
+from .meaning import BATCH, Background, Meaning
 from .named import Aliases, Seasons
 from .narratives import Narratives
 from .oversight import Oversight
@@ -90,6 +91,7 @@ from .promotion import Promoted
 from .recall import FOUND_BY_SEARCH, Wish
 from .rerank import AsRanked, Reranker
 from .review import Inbox
+from .schedule import Schedule
 from .session import Session, Sessions
 from .sources import Items
 from .switch import Switch
@@ -191,6 +193,7 @@ class Recollect:
             if space not in self._opened:
                 require(self._parts.role, Right.READ, space)
                 self._opened[space] = guarded(self._openers[space](), self._parts.role, space)
+                self.events.tell(Read(type=space, path=self._opened[space].url, size=self._opened[space].size()))
             return self._opened[space]
 
     # --- Writing ---------------------------------------------------------------------------------------------------
@@ -747,15 +750,16 @@ class Recollect:
             on=off is None,
             off_where=off,
             search="hybrid" if self._parts.meaning.on else "words",
-            vectors=self._vectors(),
+            vectors=tuple(each for store in [*self._opened.values()] for each in self._parts.meaning.coverage(store)),
             spaces=tuple(spaces),
             notes=self.notes,
             trouble=(*trouble, *((meaning.trouble,) if (meaning := self._parts.meaning).trouble else ())),
         )
 
-    def _vectors(self) -> tuple[Coverage, ...]:
-        """How far the vectors of every space are."""
-        return tuple(each for store in list(self._opened.values()) for each in self._parts.meaning.coverage(store))
+    @property
+    def schedule(self) -> Schedule:
+        """What is done by itself at its time, and what of it is due: `schedule.run_due(now)` does it."""
+        return chores.schedule(self._parts, self._places, self.sessions, self.plans)
 
     @property
     def events(self) -> Events:

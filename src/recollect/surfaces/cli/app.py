@@ -9,6 +9,7 @@ from . import (
     asking,
     changing,
     checks,
+    chores,
     deciding,
     defining,
     evaluation,
@@ -67,7 +68,7 @@ def completion(shell: str) -> None:
 for _command in (
     *(*memories.COMMANDS, *asking.COMMANDS, *changing.COMMANDS, *grouping.COMMANDS, *defining.COMMANDS),
     *(*sessions.COMMANDS, *working.COMMANDS, *filing.COMMANDS),
-    *(*deciding.COMMANDS, *upkeep.COMMANDS, *checks.COMMANDS),
+    *(*deciding.COMMANDS, *upkeep.COMMANDS, *checks.COMMANDS, *chores.COMMANDS),
     *(gardening.garden, settings.config, models.models, projects.project, evaluation.evaluation, tour.tour, completion),
 ):
     app.add_command(_command)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ...engine.maintain import Overview, SpaceOverview
     from ...engine.meaning import Coverage
+    from ...engine.oversight import Health
     from ...engine.surfaced import Reception
     from ...model import Json
 
@@ -47,6 +48,7 @@ def _print_overview(overview: Overview) -> None:
             ("search by", _SEARCH.get(overview.search, overview.search)),
             *_vector_rows(overview.vectors),
             *_given_rows(overview.given),
+            *_health_rows(overview.health),
         ],
     )
     for trouble in overview.trouble:
@@ -86,6 +88,21 @@ def _given_rows(given: Reception | None) -> Iterator[tuple[str, str]]:
         + (f"; {given.withheld:,} withheld" if given.withheld else ""),
     )
     yield "received", f"{given.helpful:,} helpful, {given.unhelpful:,} not helpful"
+
+
+def _health_rows(health: Health | None) -> Iterator[tuple[str, str]]:
+    """Who judges and what that cost, if it is not rules alone; and that recall does less, if it does."""
+    if health is None:
+        return
+    if health.spend is not None:
+        yield "judge", f"{health.judge}: asked {health.asked:,} times, rules stood in {health.fallbacks:,} times"
+        for note in health.spend.notes:
+            yield "", note
+    if health.degraded:
+        yield (
+            "recall",
+            f"slow lately ({health.recall_p95_ms:.0f} ms at the 95th percentile), so it weighs fewer memories",
+        )
 
 
 _TEXTS = {"memory": "memories", "items": "items", "sessions": "session turns", "sources": "source chunks"}
