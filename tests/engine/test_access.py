@@ -6,7 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ import pytest
 from test_isolation import CANARY, fill
 
 import recollect
-from recollect import AccessDenied, Recollect, RecollectError, Refused
+from recollect import AccessDenied, Recollect, RecollectError, Refused, Situation
+from recollect.engine.context import Context, Prepared
+from recollect.engine.events import Search
 from recollect.engine.guard import guarded
 from recollect.engine.places import Places
 from recollect.engine.tiers import ContextItem, RecollectBackend
@@ -105,6 +107,14 @@ def given(filled: Filled, ref: str, space: str) -> dict[str, Any]:
         "most": 1,
         "item": ContextItem(context_item_id="one", kind="fact", payload={"content": "The port is 4000."}),
         "item_id": filled.admin.get(ref).uid,
+        "situation": Situation(prompt="deploy", session="s1", asked=True, start=True),
+        "prepared": Prepared(context=Context()),
+        "now": datetime.now(UTC),
+        "seconds": 0.1,
+        "told": None,
+        "take": lambda event: None,
+        "event": Search(query="deploy", results=()),
+        "subscription": filled.admin.events.subscribe(lambda event: None),
     }
 
 

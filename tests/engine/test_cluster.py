@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,9 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import recollect
 from recollect import Draft, InvalidInput, Recollect, Refused, Scope
 from recollect.engine import cluster, grouping
-from recollect.testing import FixedClock, temp_recollect
+from recollect.model import Regroup
+from recollect.testing import FixedClock, HashEmbedder, temp_recollect
 
 Units: TypeAlias = NDArray[np.float32]
 
@@ -424,3 +428,138 @@ def test_joined_neighbours_are_in_one_group_each(count: int, least: int, seed: i
     assert all(len(group) >= least for group in found)
     turned = grouping.joined(units[::-1].copy(), least)
     assert {frozenset(count - 1 - place for place in group) for group in turned} == set(map(frozenset, found))
+
+
+# Between two clusterings
+
+
+class Compass(HashEmbedder):
+    """A model that reads where a text points, in degrees; a text without a number points nowhere."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+        self.model = "compass"
+
+    def embed(self, texts: Sequence[str]) -> Units:
+        found = [[float(each) for each in re.findall(r"\d+", text)] for text in texts]
+        turned = np.deg2rad([numbers[0] if numbers else 0.0 for numbers in found])
+        there = np.array([bool(numbers) for numbers in found])[:, None]
+        return (np.stack([np.cos(turned), np.sin(turned)], axis=1) * there).astype(np.float32)
+
+
+@pytest.fixture(params=["memory:", "{}/memory.db", "json:{}/memory.json"], ids=["memory", "sqlite", "json"])
+def pointing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recollect]:
+    """Two clusters, of what points about north and about east, in each sort of store."""
+    store = str(request.param).format(tmp_path)
+    settings = {"consolidate.mode": "off"}
+    with recollect.open(
+        store=store, home=tmp_path / "home", clock=FixedClock(), embedder=Compass(), settings=settings, background=False
+    ) as memory:
+        points(memory, 0, 4, 8, 12, 90, 94, 98, 102)
+        clustered(memory, ("north", 1, 2, 3, 4), ("east", 5, 6, 7, 8))
+        yield memory
+
+
+def points(memory: Recollect, *degrees: int) -> list[int]:
+    """The numbers of new memories that point there."""
+    made = [memory.remember(f"needle {each} of the compass").memory.id for each in degrees]
+    memory.embed_pending()
+    return list(made)
+
+
+def clustered(memory: Recollect, *clusters: tuple[Any, ...]) -> None:
+    groups = tuple((label, tuple(memory.get(each).id for each in members)) for label, *members in clusters)
+    memory._parts.project().apply([Regroup(clusters=groups)], actor="test", now=memory._parts.clock())
+
+
+def refreshed(memory: Recollect) -> int:
+    return cluster.refresh(memory._parts, memory._parts.project())
+
+
+def held(memory: Recollect) -> dict[tuple[int, str], set[int]]:
+    return {(each.id, each.label): {int(member.id) for member in memory.members(each.id)} for each in memory.clusters()}
+
+
+@pytest.mark.row("J15", "cluster-refresh")
+def test_what_came_later_joins_the_cluster_it_is_near(pointing: Recollect) -> None:
+    """What is near none is in none, and nothing is clustered anew."""
+    north, east, between, *others = points(pointing, 6, 96, 45, 200, 201, 202)
+    assert refreshed(pointing) == 2
+    assert held(pointing) == {(1, "north"): {1, 2, 3, 4, north}, (2, "east"): {5, 6, 7, 8, east}}
+    assert all(pointing.cluster_of(each) is None for each in (between, *others))
+
+
+@pytest.mark.row("J15", "cluster-refresh")
+def test_refreshing_again_changes_nothing(pointing: Recollect) -> None:
+    points(pointing, 6, 96, 45)
+    assert refreshed(pointing) == 2
+    before, entries = held(pointing), pointing.audit(limit=None)
+    assert refreshed(pointing) == 0
+    assert held(pointing) == before
+    assert pointing.audit(limit=None) == entries
+    assert pointing.verify_audit() == ()
+
+
+def test_a_cluster_that_nothing_joins_is_not_written(pointing: Recollect) -> None:
+    before = len(pointing.audit(limit=None))
+    points(pointing, 96)
+    assert refreshed(pointing) == 1
+    added = [entry.action for entry in pointing.audit(limit=None)][before:]
+    assert added.count("cluster") == len(added) - 1 == 1
+
+
+@pytest.mark.parametrize("text", ["needle of the compass", "needle 6 of a session", "needle 6 forgotten"])
+def test_what_points_nowhere_or_does_not_last_joins_none(pointing: Recollect, text: str) -> None:
+    clustered(pointing, ("scattered", 1, 5))  # so far apart that even what points nowhere is as near as they are
+    last = "session" in text
+    made = pointing.remember(text, scope="session" if last else "project", session="s" if last else None).memory
+    pointing.embed_pending()
+    if "forgotten" in text:
+        pointing.forget(made.id)
+    refreshed(pointing)
+    assert int(made.id) not in {each for members in held(pointing).values() for each in members}
+
+
+@pytest.mark.row("J15", "cluster-merge")
+def test_clusters_that_came_near_each_other_become_one(pointing: Recollect) -> None:
+    """It has the name and the number of the first; the others keep theirs."""
+    points(pointing, 200, 204)
+    clustered(pointing, ("north", 1, 2), ("also north", 3, 4), ("east", 5, 6, 7, 8), ("south", 9, 10))
+    assert refreshed(pointing) == 2
+    assert held(pointing) == {(1, "north"): {1, 2, 3, 4}, (3, "east"): {5, 6, 7, 8}, (4, "south"): {9, 10}}
+    assert refreshed(pointing) == 0
+
+
+@pytest.mark.row("J15", "cluster-merge")
+def test_what_joins_and_what_merges_comes_together(pointing: Recollect) -> None:
+    clustered(pointing, ("north", 1, 2), ("also north", 3, 4), ("east", 5, 6, 7, 8))
+    [new] = points(pointing, 10)
+    assert refreshed(pointing) == 2
+    assert held(pointing) == {(1, "north"): {1, 2, 3, 4, new}, (3, "east"): {5, 6, 7, 8}}
+
+
+def test_clusters_that_are_apart_stay_apart(pointing: Recollect) -> None:
+    before = held(pointing)
+    assert refreshed(pointing) == 0
+    assert held(pointing) == before
+
+
+@pytest.mark.parametrize("settings", [{}, {"recall.search": "fts5"}])
+def test_without_clusters_or_meaning_there_is_nothing_to_refresh(settings: dict[str, object]) -> None:
+    with temp_recollect(clock=FixedClock(), background=False, settings=settings) as memory:
+        memory.remember_many(TOPICS["deploy"])
+        if settings:
+            clustered(memory, ("deploys", 1, 2, 3))
+        assert refreshed(memory) == 0
+
+
+def test_many_clusters_are_refreshed_in_no_time(tmp_path: Path) -> None:
+    """Every pair of them is looked at, which must not take a step of Python each."""
+    count = 1_500
+    with recollect.open(store=str(tmp_path / "memory.db"), home=tmp_path, background=False) as memory:
+        memory.remember_many([f"word{number} stands for number{number}" for number in range(count)])
+        memory.embed_pending()
+        clustered(memory, *((f"c{number}", number) for number in range(1, count + 1)))
+        began = time.process_time()
+        refreshed(memory)
+        assert time.process_time() - began < 5.0

@@ -84,7 +84,8 @@ def test_what_is_kept_elsewhere_is_named_all_the_same(memory: Recollect) -> None
         ("task", "T-999", ""),
         ("narrative", "N-999", ""),
     ]
-    assert not (chain.turns or chain.before or chain.after)
+    assert not chain.turns
+    assert not (*chain.before, *chain.after)
 
 
 @pytest.mark.row("K13", "session")

@@ -155,7 +155,7 @@ def test_a_slow_recall_does_less_until_it_is_fast_again(opened: Callable[..., Re
     assert not any("slow lately" in note for note in memory.recall(ASKS).notes)
 
 
-@pytest.mark.row("B11", *NAMES)
+@pytest.mark.row("B11", "memory:read", "memory:write", "memory:flush", "memory:compact", "memory:search")
 def test_what_memory_does_is_told(opened: Callable[..., Recollect]) -> None:
     """All five, by ordinary calls; a subscriber that fails keeps nobody from hearing."""
     memory = opened(**{"compaction.keep_recent": 1})
