@@ -139,7 +139,7 @@ class Recollect:
         self._identity = identity
         self._home = home
         self._places = Places(identity=identity, home=home, role=role)
-        self._background = Background(self._do_a_little) if background else None
+        self._background = Background(self._upkeep) if background else None
         self._parts = Parts(
             project=lambda: self._store("project"),
             shared=lambda: self._store("global"),
@@ -160,6 +160,9 @@ class Recollect:
         )
         self._contexts = Contexts(self._parts, identity.root if identity else None, lambda: self.tasks.to_do())
 
+    def _upkeep(self) -> bool:
+        return self._parts.oversight.governed("upkeep", self._do_a_little)
+
     def _do_a_little(self) -> bool:
         """What the background does: vectors that are missing, then habits that were noticed."""
         meaning = self._parts.meaning
@@ -179,8 +182,7 @@ class Recollect:
         return more
 
     def _tend_when_due(self) -> None:
-        """Tend the project's memory when it was opened, and again after so many accesses. The global one is tended by
-        hand only."""
+        """Tend the project's memory when it was opened, and again after so many accesses; the global one by hand."""
         turn = self._parts.habits.accesses // self._parts.settings.capacity.evict_every
         if "project" in self._opened and self._tended != turn:
             self._tended = turn

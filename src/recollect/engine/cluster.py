@@ -27,7 +27,7 @@ from ..model import (
     Where,
     WordStatistics,
 )
-from ..policy.aftermath import mergeable
+from ..policy.aftermath import NEAR, mergeable
 from ..policy.query import index_words, telling_words
 from ..policy.stem import stem
 from ..policy.words import rarity
@@ -94,10 +94,12 @@ def centroids(store: Store, model: str) -> dict[int, tuple[Floats, float]]:
 
     Made from the members' vectors whenever asked for, so it is right whatever became of them.
     """
-    clusters = store.clusters()
-    portions = _portions(_members(store, each) for each in clusters)
-    centres = [centre for portion in portions for centre in _centres(store, model, portion)]
-    return {each.id: centre for each, centre in zip(clusters, centres, strict=True) if centre is not None}
+    return _centres_of(store, model, {each.id: _members(store, each) for each in store.clusters()})
+
+
+def _centres_of(store: Store, model: str, members: Mapping[int, Sequence[MemoryId]]) -> dict[int, tuple[Floats, float]]:
+    centres = [centre for portion in _portions(members.values()) for centre in _centres(store, model, portion)]
+    return {number: centre for number, centre in zip(members, centres, strict=True) if centre is not None}
 
 
 def nearest_cluster(store: Store, model: str, vector: Floats) -> int | None:
@@ -261,47 +263,59 @@ def _spelled(entries: Sequence[Entry], stems: frozenset[str]) -> dict[str, str]:
     return {each: min(found, key=lambda word: (-found[word], word)) for each, found in counts.items() if found}
 
 
+# --- Between two clusterings ----------------------------------------------------------------------------------------
+
+
 def refresh(parts: Parts, store: Store) -> int:
     """Let memories that came after the clustering join the cluster they belong to, and let near clusters become one.
 
-    Clustering anew is the garden's. Returns how many clusters changed.
+    Clustering anew is the garden's. Those that stay as they are keep their numbers. Returns how many changed.
     """
     clusters = store.clusters()
     embedder = parts.meaning.serving(store, Corpus.MEMORY) if clusters else None
     if embedder is None:
         return 0
-    members = {each.id: list(_members(store, each)) for each in clusters}
-    before = {number: tuple(each) for number, each in members.items()}
-    centres = centroids(store, embedder.model)
+    before = {each.id: _members(store, each) for each in clusters}
+    members = {number: list(each) for number, each in before.items()}
+    centres = _centres_of(store, embedder.model, before)
     _join_loose(store, embedder.model, members, centres)
-    near = (
-        (one, other, float(centres[one][0] @ centres[other][0]))
-        for at, one in enumerate(sorted(centres))
-        for other in sorted(centres)[at + 1 :]
-    )
-    for kept, gone in mergeable(near):
+    for kept, gone in mergeable(_near_pairs(centres)):
         members[kept] += members.pop(gone)
-    changed = sum(tuple(members.get(number, ())) != each for number, each in before.items())
-    if changed:
-        labels = {each.id: each.label for each in clusters}
-        groups = tuple((labels[number], tuple(sorted(each))) for number, each in members.items())
-        store.apply([Regroup(clusters=groups)], actor="agent", now=parts.clock())
-    return changed
+    # What goes comes first, for no memory is in two.
+    changes = [Regroup(clusters=(), first=number, last=number) for number in before if number not in members]
+    for each in clusters:
+        if each.id in members and len(members[each.id]) != len(before[each.id]):
+            group = (each.label, tuple(sorted(members[each.id])))
+            changes.append(Regroup(clusters=(group,), first=each.id, last=each.id))
+    if changes:
+        store.apply(changes, actor="agent", now=parts.clock())
+    return len(changes)
 
 
 def _join_loose(
-    store: Store, model: str, members: dict[int, list[MemoryId]], centres: dict[int, tuple[Floats, float]]
+    store: Store, model: str, members: dict[int, list[MemoryId]], centres: Mapping[int, tuple[Floats, float]]
 ) -> None:
     """The newest memories that are in no cluster, each to the nearest centre that it is as close to as members are."""
     settled = {number for each in members.values() for number in each}
     where = (Condition("status", Op.IN, tuple(sorted(LIVE))), Condition("owner", Op.EQ, ""))
-    loose = [each.id for each in store.query(where, limit=_LOOSE) if each.id not in settled]
-    items, rows = store.vectors(model, corpus=Corpus.MEMORY, items=loose) if loose else ([], None)
-    for at, item in enumerate(items):
-        assert rows is not None
-        chosen = _nearest(centres, rows[at])
+    newest = store.query(where, order=Order(field="id"), limit=_LOOSE)
+    items, rows = _vectors(store, model, [each.id for each in newest if each.id not in settled])
+    for item, row in zip(items, rows, strict=True):
+        chosen = _nearest(centres, row)
         if chosen is not None:
-            members[chosen].append(MemoryId(item))
+            members[chosen].append(item)
+
+
+def _near_pairs(centres: Mapping[int, tuple[Floats, float]]) -> Iterator[tuple[int, int, float]]:
+    """Clusters that may be near each other, two and two, and how close their centres are."""
+    import numpy as np
+
+    numbers = sorted(centres)
+    every = np.stack([centres[number][0] for number in numbers]) if numbers else np.empty((0, 0))
+    for at, number in enumerate(numbers):
+        closeness = every[at + 1 :] @ every[at]
+        for other in np.flatnonzero(closeness >= NEAR).tolist():
+            yield number, numbers[at + 1 + other], float(closeness[other])
 
 
 _LOOSE = 500

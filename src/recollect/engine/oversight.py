@@ -13,7 +13,7 @@ from ..config import Settings
 from ..judge import Allowed, FallingBack, Judge, RulesJudge, Spent, Tally
 from ..policy.budgets import Decision
 from .events import Events
-from .governor import Governor, Ledger, Slo, Spend
+from .governor import Governor, Ledger, Parking, Slo, Spend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,18 @@ class Oversight:
         return Slo(self.settings)
 
     @cached_property
+    def _ledger(self) -> Ledger:
+        return Ledger(self.home / "run" if self.home else None)
+
+    @cached_property
     def governor(self) -> Governor:
         """What background work may cost."""
-        return Governor(self.settings, self.clock, Ledger(self.home / "run" if self.home else None))
+        return Governor(self.settings, self.clock, self._ledger)
+
+    @cached_property
+    def parking(self) -> Parking:
+        """What failed so often that it is left alone."""
+        return Parking(self.clock, self._ledger)
 
     @cached_property
     def judge(self) -> Judge:
@@ -81,6 +90,14 @@ class Oversight:
             return RulesJudge()
         governed = _Governed(self.governor)
         return self.open_judge(governed.allowed, governed.spent)
+
+    def governed(self, kind: str, work: Callable[[], bool]) -> bool:
+        """Do a piece of work on this machine, if the governor allows; False if it does not."""
+        allowed = self.governor.allowed(kind, calls=0)
+        if not allowed:
+            return False
+        with self.governor.at_work(allowed):
+            return work()
 
     @property
     def reads(self) -> bool:

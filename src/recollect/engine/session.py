@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Literal, cast
 
 from ..codec import conform, decode, digest, encode
-from ..errors import InvalidInput, KeyReused, NotFound
+from ..errors import InvalidInput, KeyReused, MemoryOff, NotFound, RecollectError
 from ..formats.transcript import Listed, Mark, Role
 from ..formats.transcript import Turn as Turn
 from ..judge import Extract, Summarise
@@ -443,22 +443,40 @@ class Sessions:
         return self.transcripts.listed(name)
 
     def recover(self, *, idle: timedelta = IDLE) -> tuple[Finalised, ...]:
-        """Finish what a crash or a hurry left: records half written, turns not indexed, sessions not finalised."""
-        now = self._parts.clock()
-        done = []
+        """Finish what a crash or a hurry left: records half written, turns not indexed, sessions not finalised.
+
+        A session that cannot be finished keeps no other from it, and after some tries is left alone.
+        """
+        done: list[Finalised] = []
+        failures: list[RecollectError] = []
+        parking = self._parts.oversight.parking
         remembered = {each.name: each.value for each in self._parts.project().definitions(SORT)}
         for each in self.list():
-            if each.archived or self._settled(each, remembered.get(each.id)):
+            item = f"session {each.id} of {self._parts.project().url}"
+            if each.archived or self._settled(each, remembered.get(each.id)) or parking.parked(item):
                 continue
-            self.transcripts.repair(each.id, now=now)
-            filed = reindex(self._parts, self.transcripts, each.id)
-            session = self.open(each.id, agent=each.agent, host=each.host)
-            there = session.memory
-            if each.finalised >= each.turns:
-                session._end(filed)
-            elif now - each.updated >= idle or (there.ended and there.ended_after >= each.turns):
-                done.append(session.finalise())
+            try:
+                done += self._recovered(each, idle)
+            except MemoryOff:
+                raise
+            except RecollectError as error:
+                failures.append(error)
+                parking.failed(item, str(error))
+        if failures and not done:
+            raise failures[0]
         return tuple(done)
+
+    def _recovered(self, listed: Listed, idle: timedelta) -> tuple[Finalised, ...]:
+        now = self._parts.clock()
+        self.transcripts.repair(listed.id, now=now)
+        filed = reindex(self._parts, self.transcripts, listed.id)
+        session = self.open(listed.id, agent=listed.agent, host=listed.host)
+        there = session.memory
+        if listed.finalised >= listed.turns:
+            session._end(filed)
+        elif now - listed.updated >= idle or (there.ended and there.ended_after >= listed.turns):
+            return (session.finalise(),)
+        return ()
 
     def _settled(self, listed: Listed, remembered: Json) -> bool:
         """Whether nothing can be left to do for a session, without reading it or all that it remembers."""
