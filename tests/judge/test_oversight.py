@@ -76,6 +76,19 @@ def test_a_judge_decides_what_the_agent_gives_and_links_it(api: Api, opened: Cal
     assert [link.made_by for link in made] == ["judge"]
 
 
+@pytest.mark.row("J4", "judged")
+def test_a_judge_says_what_a_memory_without_tags_is_about(api: Api, opened: Callable[..., Recollect]) -> None:
+    """It is written down with what else was learned, in the agent's name."""
+    memory = opened(api.url("say"))
+    stock(memory)
+    api.says({"relevant": [1], "links": [], "tags": ["exports"]})
+    memory.agent.ask(Situation(prompt=ASKS, session="s"), deadline=20)
+    patient(lambda: len(api.asked) >= 2)
+    memory.agent.close()
+    assert [each.tags for each in memory.list({}) if each.tags] == [("exports",)]
+    assert memory.audit(limit=None)[-1].actor == "agent"
+
+
 @pytest.mark.row("J20", "without")
 @pytest.mark.parametrize("mode", ["error-500", "garbage", "refused"])
 def test_without_a_good_answer_rules_decide(api: Api, opened: Callable[..., Recollect], mode: str) -> None:

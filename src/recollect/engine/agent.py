@@ -12,7 +12,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -20,7 +20,7 @@ from typing import TypeAlias
 from weakref import WeakSet
 
 from ..errors import RecollectError
-from ..judge import Linked, Relation
+from ..judge import InferTags, Linked, Relation
 from ..model import Connect, Link, LinkKind, Memory, MemoryId, Scope, Tier
 from ..policy.aftermath import Lessons, Served, is_gap
 from ..store import Store
@@ -122,6 +122,9 @@ class _Worker:
 
 _IDLE = 30.0
 """After so many seconds without anything to do the thread ends; the next context starts another."""
+_LABELLED = 2
+"""How many memories of one retrieval the judge is asked for tags of."""
+_KNOWN_TAGS = 50
 _JUDGED = 0.5
 """The weight of a link that a judge made."""
 _WORKER = _Worker()
@@ -219,7 +222,7 @@ class Agent:
         while True:
             with self._lock:
                 self._serving, self._outdated = key, False
-            prepared = self._contexts.prepare(situation, read=True)
+            prepared = self._looked(situation)
             with self._lock:
                 # What the same agent was given in the meantime must not be in it a second time.
                 if self._outdated and not self._closed:
@@ -227,6 +230,13 @@ class Agent:
                 self._serving = None
                 self._keep(key, prepared)
                 return prepared
+
+    def _looked(self, situation: Situation) -> Prepared:
+        """What helps: by whoever reads, as long as the governor allows, and else by rules."""
+        governor = self._parts.oversight.governor
+        allowed = governor.allowed("agent", calls=0)
+        with governor.at_work(allowed) if allowed else nullcontext():
+            return self._contexts.prepare(situation, read=bool(allowed))
 
     def _keep(self, key: _Key, prepared: Prepared) -> None:
         if not self._closed:
@@ -244,6 +254,7 @@ class Agent:
         )
         self._quietly(partial(self._note_gap, served, situation))
         self._quietly(partial(self._link, prepared.links))
+        self._quietly(partial(self._label, served.given))
         self._gather(replace(served, given=()))  # what it gives counts once it is taken
         self._retrievals += 1
         if self._retrievals >= self._parts.settings.agent.cluster_every:
@@ -269,6 +280,17 @@ class Agent:
                 continue
             link = Link(memory=one.id, kind=kind, target=other.id, weight=_JUDGED, made_by="judge")
             store.apply([Connect(link=link)], actor="agent", now=self._parts.clock())
+
+    def _label(self, memories: Sequence[Memory]) -> None:
+        """Ask whoever reads what memories without a tag are about."""
+        oversight = self._parts.oversight
+        bare = [memory for memory in memories if not memory.tags][:_LABELLED] if oversight.reads else []
+        known = tuple(tag.name for tag in self._parts.project().tags()[:_KNOWN_TAGS]) if bare else ()
+        for memory in bare:
+            tags = oversight.judge.ask(InferTags(text=memory.content, known=known, most=1))
+            with self._learning:
+                for tag in tags[:1]:
+                    self._lessons.tag(memory, tag)
 
     def _gather(self, *served: Served) -> None:
         """Add what was taken since the last time, and these, to what was learned."""

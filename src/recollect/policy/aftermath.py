@@ -67,6 +67,10 @@ class Lessons:
         for memory, tag in common_tag(served.wanted, served.given):
             self.tags.setdefault(_key(memory), tag)
 
+    def tag(self, memory: Memory, tag: str) -> None:
+        """A memory is about this, says somebody who read it; what comes from its words comes first."""
+        self.tags.setdefault(_key(memory), tag)
+
     def changes(self, memories: Mapping[MemoryId, Memory], *, shared: bool, tags: int = ENOUGH_TAGS) -> list[Change]:
         """What is to be written to one space, for memories that are still live there and may have so many tags.
 
