@@ -34,10 +34,10 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Recollect]]:
     (tmp_path / "project").mkdir()
     open_now: list[Recollect] = []
 
-    def opener(url: str = "", **settings: Any) -> Recollect:
+    def opener(url: str = "", *, background: bool = False, **settings: Any) -> Recollect:
         chosen = {"judge.kind": "openai", "judge.url": url, "judge.model": "fake"} if url else {}
         memory = recollect.open(
-            tmp_path / "project", home=tmp_path / "home", settings={**chosen, **settings}, background=False
+            tmp_path / "project", home=tmp_path / "home", settings={**chosen, **settings}, background=background
         )
         open_now.append(memory)
         return memory
@@ -89,6 +89,29 @@ def test_a_judge_says_what_a_memory_without_tags_is_about(api: Api, opened: Call
     assert memory.audit(limit=None)[-1].actor == "agent"
 
 
+@pytest.mark.row("J20", "contradict")
+def test_a_judge_reads_what_is_written_against_what_is_there(api: Api, opened: Callable[..., Recollect]) -> None:
+    """A contradiction it sees becomes a conflict for people to settle; nothing gives way by its word alone."""
+    memory = opened(api.url("say"), background=True)
+    memory.remember("Releases of the billing service are cut from the main branch")
+    api.says({"relations": [{"memory": 1, "relation": "contradicts"}]})
+    memory.remember("The billing service ships its releases off of long-lived release branches")
+    patient(lambda: bool(memory.conflicts()))
+    [conflict] = memory.conflicts()
+    assert (conflict.older.ref, conflict.newer.ref, conflict.found_by) == ("1", "2", "judge")
+    assert memory.count() == 2
+
+
+def test_a_judge_may_order_results(api: Api, opened: Callable[..., Recollect]) -> None:
+    """If the settings want that of every recall."""
+    memory = opened(api.url("say"), **{"judge.rerank": True})
+    stock(memory)
+    api.says({"order": [2, 1]})
+    found = [hit.memory.ref for hit in memory.recall("billing", gate=False)]
+    plain = opened()
+    assert found[:2] == [hit.memory.ref for hit in plain.recall("billing", gate=False)][:2][::-1]
+
+
 @pytest.mark.row("J20", "without")
 @pytest.mark.parametrize("mode", ["error-500", "garbage", "refused"])
 def test_without_a_good_answer_rules_decide(api: Api, opened: Callable[..., Recollect], mode: str) -> None:
@@ -107,7 +130,7 @@ def test_without_a_good_answer_rules_decide(api: Api, opened: Callable[..., Reco
 
 
 def test_a_prompt_that_somebody_waits_for_is_read_to_no_model(api: Api, opened: Callable[..., Recollect]) -> None:
-    """`context` answers at once, by rules."""
+    """`context` answers at once, by rules; and where there is no background, `remember` asks nobody either."""
     memory = opened(api.url("say"))
     stock(memory)
     memory.context(ASKS)

@@ -178,6 +178,7 @@ class Settings:
         host: Literal["claude", "codex", "gemini", "opencode"] = _setting("claude", "The agent that command runs.")
         command: str | None = _setting(None, "The agent's program, if it is not on the path.", unit="path")
         max_tokens: int = _setting(1_024, "How long an answer may be.", least=64, most=32_000, unit="tokens")
+        rerank: bool = _setting(False, "Whether it puts the results of every recall in order, which takes its time.")
 
     judge: Judge = Judge()
 

@@ -89,7 +89,7 @@ from .plans import quiet as _quiet
 from .project import Project
 from .promotion import Promoted
 from .recall import FOUND_BY_SEARCH, Wish
-from .rerank import AsRanked, Reranker
+from .rerank import AsRanked, ByJudge, Reranker
 from .review import Inbox
 from .schedule import Schedule
 from .session import Session, Sessions
@@ -129,7 +129,6 @@ class Recollect:
         role: Role = Role.ADMIN,
         judge: Callable[[Allowed, Spent], Judge] | None = None,
     ) -> None:
-        folder = identity.folder if identity else None
         self._opened: dict[SpaceName, Store] = {}
         self._opening = threading.Lock()
         self._closed = False
@@ -139,29 +138,28 @@ class Recollect:
         self._identity = identity
         self._home = home
         self._places = Places(identity=identity, home=home, role=role)
-        self._background = Background(self._upkeep) if background else None
+        oversight = Oversight(settings, clock, home, judge)
+        self._background = Background(lambda: oversight.governed("upkeep", self._do_a_little)) if background else None
         self._parts = Parts(
             project=lambda: self._store("project"),
             shared=lambda: self._store("global"),
             settings=settings,
             clock=clock,
-            switch=Switch(home, folder),
+            switch=Switch(home, identity.folder if identity else None),
             actor=actor,
             origin=origin,
             meaning=Meaning(embedder, other_embedder),
             habits=Habits(lambda shared: self._store("global" if shared else "project"), clock),
             wake=self._background.wake if self._background else lambda: None,
             later=self._background.leave if self._background else at_once,
-            reranker=reranker or AsRanked(),
+            reranker=reranker or (ByJudge(oversight) if judge and settings.judge.rerank else AsRanked()),
             watch=Watch(),
-            oversight=Oversight(settings, clock, home, judge),
+            oversight=oversight,
+            background=background,
             role=role,
             root=str(identity.root) if identity else "",
         )
         self._contexts = Contexts(self._parts, identity.root if identity else None, lambda: self.tasks.to_do())
-
-    def _upkeep(self) -> bool:
-        return self._parts.oversight.governed("upkeep", self._do_a_little)
 
     def _do_a_little(self) -> bool:
         """What the background does: vectors that are missing, then habits that were noticed."""
@@ -448,9 +446,8 @@ class Recollect:
         space: SpaceName | None,
     ) -> Wish:
         """What narrows and favours, checked."""
-        named = clean_tags(texts_of("tags", tags), self._parts.limits)
         return Wish(
-            where=narrowed(kinds, named, files),
+            where=narrowed(kinds, clean_tags(texts_of("tags", tags), self._parts.limits), files),
             files=frozenset(texts_of("near", near)),
             space=None if space is None else space_name(space),
         )

@@ -7,11 +7,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 from ..config import Settings
+from ..judge import Candidate, Relate
+from ..judge import Relation as LinkedAs
 from ..model import (
     LIVE,
     Add,
     Condition,
+    Connect,
     Corpus,
+    Link,
     LinkKind,
     Memory,
     MemoryId,
@@ -154,3 +158,21 @@ def _telling_stems(words: Sequence[str]) -> dict[str, None]:
 
 _IN_COMMON = 4
 """One in so many words of the shorter text must be in the longer one too."""
+
+
+def read_against_others(parts: Parts, store: Store, new: Memory) -> None:
+    """Have whoever judges read a new memory against those close to it. What contradicts it becomes a conflict.
+
+    A judge takes nobody's place: what it calls the same or newer is left to people and rules.
+    """
+    near = {each.ref: each for each in _neighbours(parts, store, new) if each.uid != new.uid}
+    if not near:
+        return
+    candidates = tuple(Candidate(id=ref, text=each.content, kind=each.kind.value) for ref, each in near.items())
+    asked = Relate(new=Candidate(id=new.ref, text=new.content, kind=new.kind.value), candidates=candidates)
+    known = {link.target for link in store.links(new.id, kinds=frozenset({LinkKind.CONTRADICTS}))}
+    for found in parts.oversight.judge.ask(asked):
+        other = near.get(found.other) or near.get(found.one)
+        if found.relation is LinkedAs.CONTRADICTS and other is not None and other.id not in known:
+            link = Link(memory=new.id, kind=LinkKind.CONTRADICTS, target=other.id, made_by="judge")
+            store.apply([Connect(link=link)], actor="agent", now=parts.clock())

@@ -56,6 +56,8 @@ class Parts:
     reranker: Reranker
     watch: Watch
     oversight: Oversight
+    background: bool = False
+    """Whether there is somebody to leave what takes long to."""
     role: Role = Role.ADMIN
     root: str = ""
     """The working tree that memories of the project speak of; "" where there is none."""

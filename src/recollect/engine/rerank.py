@@ -7,7 +7,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
+from ..judge import Candidate, Rerank
 from ..model import Hit, Uid, Why
+from .oversight import Oversight
 
 
 class Reranker(Protocol):
@@ -23,6 +25,29 @@ class AsRanked:
     def rerank(self, query: str, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         """The hits as they are."""
         return hits
+
+
+class ByJudge:
+    """Lets whoever judges put the first of them in order; rules, which know no better, leave them as they are."""
+
+    def __init__(self, oversight: Oversight) -> None:
+        self._oversight = oversight
+
+    def rerank(self, query: str, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        """The hits, the first of them as the judge would have them."""
+        if not self._oversight.reads:
+            return hits
+        first = {hit.memory.ref: hit for hit in hits[:READ]}
+        candidates = tuple(
+            Candidate(id=ref, text=hit.memory.content, kind=hit.memory.kind.value, relevance=hit.relevance)
+            for ref, hit in first.items()
+        )
+        order = self._oversight.judge.ask(Rerank(query=query, candidates=candidates))
+        return (*(first[ref] for ref in order), *hits[READ:])
+
+
+READ = 20
+"""How many results a judge is asked to put in order."""
 
 
 def reranked(reranker: Reranker, query: str, hits: list[Hit]) -> tuple[list[Hit], tuple[str, ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from ..codec import canonical, encode
 from ..errors import InvalidInput, NotFound, StoreError, TooLarge
@@ -42,7 +43,7 @@ from ..policy.promote import lineage_trust
 from ..policy.suspicion import suspicion
 from ..store import Store
 from .anchors import hash_in
-from .consolidate import consolidated
+from .consolidate import consolidated, read_against_others
 from .events import Write
 from .narratives import active_narrative
 from .parts import Parts, Ref, new_uid, space_of
@@ -118,12 +119,22 @@ def remember(
     ]
     receipt = store.apply(consolidated(parts, store, adds), actor=parts.actor, now=now, key=key)
     _embed_new(parts, store)
+    _have_read(parts, store, [outcome.memory for outcome in receipt.outcomes])
     grown = sum(len(draft.content) for draft in admitted)
     parts.oversight.events.tell(Write(type="memory", path=store.url, delta=grown))
     return [
         _remembered(outcome, draft, as_given)
         for outcome, draft, as_given in zip(receipt.outcomes, admitted, drafts, strict=True)
     ]
+
+
+def _have_read(parts: Parts, store: Store, memories: Sequence[Memory | None]) -> None:
+    """Leave it to the background to have new memories read by a judge, if there is one."""
+    if not (parts.background and parts.oversight.reads) or len(memories) > parts.settings.consolidate.batch_limit:
+        return
+    for memory in memories:
+        if memory is not None and memory.active:
+            parts.later(f"read {memory.uid}", partial(read_against_others, parts, store, memory))
 
 
 def _standing(memory: Memory, status: Status) -> Memory:
