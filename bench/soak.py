@@ -64,7 +64,7 @@ def main() -> None:
 def soak(folder: Path, served: Path, port: int, turns: int, calls: int) -> None:
     settings = {
         "judge.kind": "openai",
-        "judge.url": f"http://127.0.0.1:{port}/say",
+        "judge.url": f"http://127.0.0.1:{port}/moody",
         "judge.model": "fake",
         "judge.timeout": 0.3,
         "governor.calls_hour": calls,

@@ -9,6 +9,7 @@ It prints its port. The first part of a path says how it behaves, and the rest w
 from __future__ import annotations
 
 import json
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -76,6 +77,14 @@ class FakeApi(BaseHTTPRequestHandler):
     def slow(self, body: Any) -> None:
         time.sleep(5)
         self.say(body)
+
+    def moody(self, body: Any) -> None:
+        """Behave well half of the time, and in one of the other ways else."""
+        bad = (self.garbage, self.hang_up, self.cut, self.other_json, self.empty, self.slow, self.fail)
+        random.choice((*(self.say for _ in bad), *bad))(body)
+
+    def fail(self, _body: Any) -> None:
+        self.send({"error": {"message": "no"}}, status=500)
 
     def drip(self, _body: Any) -> None:
         """Send a header so slowly that every read is in time and the whole never is."""
