@@ -13,6 +13,7 @@ import apsw
 
 from ...codec import decode, encode, to_micros
 from ...model import Given, MemoryId, Together
+from .rows import all_rows
 
 PARTNERS = 12
 """How many others a memory is kept together with; the weakest give way, so that the graph stays sparse."""
@@ -75,7 +76,8 @@ def _possible(number: int) -> bool:
 
 def read_together(connection: apsw.Connection, memories: Sequence[MemoryId]) -> tuple[Together, ...]:
     """See `Store.together`. Forgotten memories keep no company."""
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         "SELECT t.memory_id, t.other_id, t.strength FROM together t"
         " JOIN memories m ON m.id = t.memory_id JOIN memories o ON o.id = t.other_id"
         " WHERE t.memory_id IN (SELECT value FROM json_each(?))"
@@ -102,5 +104,7 @@ def note_given(connection: apsw.Connection, records: Sequence[Given]) -> None:
 def read_given(connection: apsw.Connection, session: str | None, limit: int) -> tuple[Given, ...]:
     """See `Store.given`."""
     asked, values = ("", ()) if session is None else (" WHERE session = ?", (session,))
-    rows = connection.execute(f"SELECT record FROM given{asked} ORDER BY at DESC, rowid DESC LIMIT ?", (*values, limit))
+    rows = all_rows(
+        connection, f"SELECT record FROM given{asked} ORDER BY at DESC, rowid DESC LIMIT ?", (*values, limit)
+    )
     return tuple(decode(Given, json.loads(record)) for (record,) in rows)

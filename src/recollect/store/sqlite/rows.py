@@ -128,6 +128,11 @@ def read_memory(connection: apsw.Connection, condition: str, *values: Value) -> 
     return None if row is None else from_row(row)
 
 
+def all_rows(connection: apsw.Connection, sql: str, values: Any = ()) -> list[Any]:
+    """Every row at once. A cursor that somebody holds while its connection runs something else is never let go of."""
+    return connection.execute(sql, values).fetchall()
+
+
 def first_row(connection: apsw.Connection, sql: str, *values: Value) -> tuple[Any, ...] | None:
     """The first row of a query, or None. The query is run to its end: a cursor left open would hold its connection to
     the moment of that query, and later reads on it would not see what was written since.

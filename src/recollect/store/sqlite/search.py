@@ -14,7 +14,7 @@ from ...model import Corpus, Entry, Op, Passage, Where, WordSearch, WordStatisti
 from ...policy.query import affordable, edits_allowed, match_expression
 from .filters import passage_where_sql, where_sql
 from .index import WordIndex, index_of, read_size
-from .rows import SELECTED, UNREADABLE, Value, from_row
+from .rows import SELECTED, UNREADABLE, Value, all_rows, from_row
 
 
 def find_items(
@@ -131,14 +131,16 @@ def read_entries(
     listed = json.dumps(list(items))
     condition, values = filter_sql(corpus, where)
     if corpus is Corpus.MEMORY:
-        rows = connection.execute(
+        rows = all_rows(
+            connection,
             f"SELECT {SELECTED}, w.content, w.tags, w.files, w.source, w.kind"
             " FROM memories m NOT INDEXED JOIN words w ON w.rowid = m.id"
             f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
             [listed, *values],
         )
         return tuple(Entry(of=from_row(row), fields=row[-5:]) for row in rows)
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         "WITH chosen AS (SELECT m.* FROM passages m NOT INDEXED"
         f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition})"
         f" SELECT p.id, p.corpus, p.document, p.position, p.label, p.text, p.at, {'p.payload' if payloads else 'NULL'},"
@@ -156,7 +158,8 @@ def read_texts(
     """The words of the items that pass, field by field. See `Store.texts`."""
     index = index_of(corpus)
     condition, values = filter_sql(corpus, where)
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         f"SELECT m.id, {', '.join(f'w.{name}' for name in index.fields)}"
         f" FROM {index.rows} NOT INDEXED JOIN {index.table} w ON w.rowid = m.id"
         f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
@@ -196,7 +199,8 @@ def read_passages(connection: apsw.Connection) -> Iterator[Passage]:
 def _holding(connection: apsw.Connection, stems: Collection[str], corpus: Corpus) -> dict[str, int]:
     """How many items hold each stem; those that none holds are left out."""
     source, values = _terms_sql(corpus)
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         f"SELECT t.word, t.held FROM ({source}) t WHERE t.word IN (SELECT value FROM json_each(?))",
         [*values, json.dumps(list(stems))],
     )
@@ -212,7 +216,7 @@ def _terms_sql(corpus: Corpus) -> tuple[str, list[Value]]:
 def read_vocabulary(connection: apsw.Connection, corpus: Corpus, limit: int) -> dict[str, int]:
     """The most frequent stems."""
     source, values = _terms_sql(corpus)
-    rows = connection.execute(f"SELECT word, held FROM ({source}) ORDER BY held DESC, word LIMIT ?", [*values, limit])
+    rows = all_rows(connection, f"SELECT word, held FROM ({source}) ORDER BY held DESC, word LIMIT ?", [*values, limit])
     return {str(each): int(count) for each, count in rows}
 
 
@@ -221,7 +225,8 @@ def read_spellings(
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Stems that begin with this one, and, where nothing holds it, stems spelled almost like it."""
     source, values = _terms_sql(corpus)
-    longer = connection.execute(
+    longer = all_rows(
+        connection,
         f"SELECT t.word, t.held FROM ({source}) t WHERE t.word > ? AND t.word < ? ORDER BY t.held DESC, t.word LIMIT ?",
         [*values, stem, stem + _LAST, limit],
     )
@@ -243,7 +248,8 @@ def _almost(connection: apsw.Connection, stem: str, corpus: Corpus, limit: int) 
     if not allowed:
         return {}
     source, values = _terms_sql(corpus)
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         f"SELECT t.word, t.held FROM ({source}) t WHERE t.word >= ? AND t.word < ? AND length(t.word) BETWEEN ? AND ?",
         [*values, stem[0], stem[0] + _LAST, len(stem) - allowed, len(stem) + allowed],
     )

@@ -13,7 +13,7 @@ from ...codec import canonical, decode, encode, from_micros, to_micros
 from ...errors import InvalidInput, StoreDamaged
 from ...model import Change, Json, MemoryId, Plan, Step, StepState
 from ..undoing import REVERSIBLE
-from .rows import UNREADABLE, Value, row_hash
+from .rows import UNREADABLE, Value, all_rows, row_hash
 
 STEP_COLUMNS = "number, sort, key, why, changes, expects, retires, state"
 _SORTS: dict[str, type[Change]] = {kind.__name__: kind for kind in REVERSIBLE.__args__}
@@ -86,7 +86,8 @@ def read_plans(connection: apsw.Connection, limit: int) -> Iterator[Plan]:
 
 def read_steps(connection: apsw.Connection, plan: int, states: Collection[StepState]) -> Iterator[Step]:
     """See `Store.steps`."""
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         f"SELECT {STEP_COLUMNS} FROM steps WHERE plan_id = ? AND state IN (SELECT value FROM json_each(?))"
         " ORDER BY number",
         (plan, json.dumps(sorted(states))),
@@ -96,7 +97,8 @@ def read_steps(connection: apsw.Connection, plan: int, states: Collection[StepSt
 
 def read_seen(connection: apsw.Connection, fingerprints: Collection[str]) -> dict[str, tuple[int, int]]:
     """See `Store.seen`."""
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         "SELECT fingerprint, count(DISTINCT session_id), count(DISTINCT nullif(agent, '')) FROM findings"
         " WHERE fingerprint IN (SELECT value FROM json_each(?)) GROUP BY 1",
         (json.dumps(sorted(fingerprints)),),

@@ -53,7 +53,7 @@ from . import files, habits
 from .check import audit_faults, check_store, check_word_index, rebuild_derived
 from .connect import Connections, require_engine
 from .filters import order_sql, tallied_sql, where_sql
-from .rows import SELECTED, Value, definition_from, first_row, read_memories, read_memory, version_from
+from .rows import SELECTED, Value, all_rows, definition_from, first_row, read_memories, read_memory, version_from
 from .search import (
     filter_sql,
     find_items,
@@ -220,8 +220,10 @@ class SqliteStore:
         table, column = tallied_sql(field)
         condition, values = where_sql(where)
         with self._connections.reading() as connection:
-            rows = connection.execute(
-                f"SELECT {column}, count(*) FROM {table} WHERE {condition} GROUP BY 1 ORDER BY 2 DESC, 1", values
+            rows = all_rows(
+                connection,
+                f"SELECT {column}, count(*) FROM {table} WHERE {condition} GROUP BY 1 ORDER BY 2 DESC, 1",
+                values,
             )
             return {str(value): int(count) for value, count in rows}
 
@@ -248,7 +250,8 @@ class SqliteStore:
     def links_of(self, memories: Sequence[MemoryId], *, kinds: frozenset[LinkKind], limit: int) -> tuple[Link, ...]:
         listed, wanted = json.dumps(list(memories)), json.dumps(sorted(kinds))
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT l.memory_id, l.kind, l.target_id, l.weight, l.made_by, l.created_at, l.updated_at FROM ("
                 " SELECT * FROM links WHERE memory_id IN (SELECT value FROM json_each(?1))"
                 " UNION SELECT * FROM links WHERE target_id IN (SELECT value FROM json_each(?1))) l"
@@ -266,7 +269,8 @@ class SqliteStore:
         if isinstance(name, int) and not _possible(name):
             return ()
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 f"SELECT m.id FROM {table} g JOIN memories m ON m.id = g.memory_id"
                 f" WHERE g.{column} = ? AND m.status IN ({_LIVE_SQL}) ORDER BY m.id DESC LIMIT ?",
                 (name, limit),
@@ -275,18 +279,20 @@ class SqliteStore:
 
     def tags(self) -> tuple[Tag, ...]:
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT t.tag, count(*) FROM memory_tags t JOIN memories m ON m.id = t.memory_id"
-                f" WHERE m.status IN ({_LIVE_SQL}) GROUP BY 1 ORDER BY 2 DESC, 1"
+                f" WHERE m.status IN ({_LIVE_SQL}) GROUP BY 1 ORDER BY 2 DESC, 1",
             )
             return tuple(Tag(name=name, count=count) for name, count in rows)
 
     def clusters(self) -> tuple[Cluster, ...]:
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT c.id, c.label, count(m.memory_id) FROM clusters c"
                 " LEFT JOIN (SELECT l.* FROM memory_clusters l JOIN memories k ON k.id = l.memory_id"
-                " WHERE k.status <> 'forgotten') m ON m.cluster_id = c.id GROUP BY c.id ORDER BY 3 DESC, 1"
+                " WHERE k.status <> 'forgotten') m ON m.cluster_id = c.id GROUP BY c.id ORDER BY 3 DESC, 1",
             )
             return tuple(Cluster(id=number, label=label, size=size) for number, label, size in rows)
 
@@ -300,7 +306,8 @@ class SqliteStore:
 
     def history(self, memory_id: MemoryId) -> tuple[Version, ...]:
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT state, recorded_from, recorded_to FROM versions WHERE memory_id = ? ORDER BY version",
                 (memory_id if _possible(memory_id) else 0,),
             )
@@ -308,7 +315,8 @@ class SqliteStore:
 
     def feedback(self, uid: Uid | None = None) -> tuple[Feedback, ...]:
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT m.uid, f.helpful, f.at, f.actor, f.note FROM feedback f JOIN memories m ON m.id = f.memory_id"
                 " WHERE ?1 IS NULL OR m.uid = ?1 ORDER BY f.rowid",
                 (uid,),
@@ -323,7 +331,8 @@ class SqliteStore:
         # A condition that is not there, and not one that is always true: only so an index leads to the rest.
         condition = " AND ".join(f"{column} = ?" for column in given) or "1"
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 f"SELECT sort, name, value, made_by, updated_at FROM definitions WHERE {condition} ORDER BY sort, name",
                 tuple(given.values()),
             )
@@ -339,7 +348,8 @@ class SqliteStore:
 
     def step_keys(self, states: frozenset[StepState], *, sort: str | None = None) -> frozenset[str]:
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT key FROM steps WHERE state IN (SELECT value FROM json_each(?1)) AND (?2 IS NULL OR sort = ?2)",
                 (json.dumps(sorted(states)), sort),
             )
@@ -347,7 +357,7 @@ class SqliteStore:
 
     def sightings(self, sort: str) -> dict[MemoryId, datetime]:
         with self._connections.reading() as connection:
-            rows = connection.execute("SELECT memory_id, since FROM sightings WHERE sort = ?", (sort,))
+            rows = all_rows(connection, "SELECT memory_id, since FROM sightings WHERE sort = ?", (sort,))
             return {MemoryId(number): from_micros(since) for number, since in rows}
 
     def seen(self, fingerprints: Collection[str]) -> dict[str, tuple[int, int]]:
@@ -364,9 +374,10 @@ class SqliteStore:
 
     def acting_mark(self) -> int:
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT m.state_hash FROM memories m WHERE (m.triggers IS NOT NULL OR m.procedure IS NOT NULL)"
-                f" AND m.status IN ({_LIVE_SQL}) ORDER BY m.id"
+                f" AND m.status IN ({_LIVE_SQL}) ORDER BY m.id",
             )
             return hash(tuple(rows))
 
@@ -376,7 +387,8 @@ class SqliteStore:
             sql = f"SELECT {SELECTED} FROM memories m WHERE m.recorded_at <= ? ORDER BY m.id"
             yield from read_memories(connection, sql, (when,))
             # A past that was recorded elsewhere may overlap; then the later version counts.
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT v.state, v.recorded_from, v.recorded_to, max(v.version) FROM versions v"
                 " JOIN memories m ON m.id = v.memory_id"
                 " WHERE v.recorded_from <= ?1 AND v.recorded_to > ?1 AND m.recorded_at > ?1"
@@ -476,7 +488,8 @@ class SqliteStore:
 
     def audit(self, *, after: int = 0, limit: int | None = None, newest_first: bool = False) -> tuple[AuditEntry, ...]:
         with self._connections.reading() as connection:
-            rows = connection.execute(
+            rows = all_rows(
+                connection,
                 "SELECT seq, at, actor, action, uid, detail, state, prev, hash FROM audit WHERE seq > ?"
                 f" ORDER BY seq {'DESC' if newest_first else 'ASC'} LIMIT ?",
                 (after, -1 if limit is None else limit),

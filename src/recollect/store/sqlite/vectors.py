@@ -30,7 +30,7 @@ from ...errors import InvalidInput, StoreError
 from ...model import Corpus, Near, Passage, Unembedded
 from .connect import Connections
 from .index import read_size
-from .rows import Value, first_row
+from .rows import Value, all_rows, first_row
 from .side_file import (
     Content,
     Label,
@@ -341,7 +341,8 @@ class Vectors:
 
     def embedded(self, connection: apsw.Connection, *, corpus: Corpus) -> dict[str, int]:
         """See `Store.embedded`."""
-        rows = connection.execute(
+        rows = all_rows(
+            connection,
             "SELECT o.name, CAST(c.value AS INTEGER) FROM models o"
             " JOIN meta c ON c.key = 'vectors:' || o.id || ':' || ? WHERE o.name NOT GLOB ? ORDER BY 1",
             (corpus.value, _LEAVING + "*"),
@@ -488,7 +489,8 @@ def _known_model(connection: apsw.Connection, name: str, dimension: int) -> int:
 def _hashes(connection: apsw.Connection, corpus: Corpus, items: Sequence[int]) -> dict[int, str]:
     """The present content hashes of those items that need a vector."""
     condition, values = _embeddable(corpus)
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         f"SELECT m.id, m.content_hash FROM {_table(corpus)} m"
         f" WHERE m.id IN (SELECT value FROM json_each(?)) AND {condition}",
         (json.dumps(list(items)), *values),
@@ -542,7 +544,8 @@ def _live(connection: apsw.Connection, known: _Model) -> Integers:
     """The numbers of all vectors that are there, ascending."""
     import numpy as np
 
-    rows = connection.execute(
+    rows = all_rows(
+        connection,
         "SELECT seq FROM vectors INDEXED BY vectors_item WHERE corpus = ? AND model_id = ?",
         (known.corpus.value, known.id),
     )
