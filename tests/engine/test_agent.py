@@ -766,3 +766,16 @@ def test_clusters_are_refreshed_after_fifty_retrievals(memory: Recollect) -> Non
     memory.agent.offer(ask(ASKS_LOCALES, "s49"))
     assert rests()
     assert {each.id for each in memory.members(1)} >= {6, 7, 8, 9}
+
+
+@pytest.mark.row("J1", "next-turn")
+@pytest.mark.parametrize("delivery", ["next-turn", "same-turn"])
+def test_a_turn_is_served_as_the_settings_say(delivery: str) -> None:
+    """With what the turn before made it find, or with what helps now."""
+    with temp_recollect(clock=FixedClock(), settings={"recall.delivery": delivery}, background=False) as opened:
+        opened.remember_many(list(FACTS))
+        first = opened.agent.turn(Situation(prompt=ASKS_GATEWAY, session="s"))
+        assert rests()
+        second = opened.agent.turn(Situation(prompt=ASKS_BILLING, session="s"))
+        expected = (ASKS_GATEWAY, ASKS_BILLING) if delivery == "same-turn" else ("", ASKS_GATEWAY)
+        assert (first.recollection.query, second.recollection.query) == expected

@@ -874,9 +874,9 @@ class Recollect:
     def close(self) -> None:
         """Let go of everything. What was acknowledged is safe already."""
         if self._agent is not None:
-            self._agent.close()
-        if self._background is not None:
-            self._background.close()
+            self._agent.close(0.8)
+        if self._background is not None:  # within two seconds together
+            self._background.close(1.0)
         if not self._closed:
             self._contexts.surfaced.write()
             self._parts.habits.write()

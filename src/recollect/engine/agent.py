@@ -189,6 +189,18 @@ class Agent:
         with self._lock:
             return self._delivered(key, self._ready.pop(key, before))
 
+    def turn(self, situation: Situation) -> Context:
+        """What to tell the main agent at this turn, as `recall.delivery` says.
+
+        In the same turn, it is what helps with this very prompt, within the deadline. In the next one, it is what was
+        found for the turn before, and this one is handed over.
+        """
+        if self._parts.settings.recall.delivery == "same-turn":
+            return self.ask(situation)
+        found = self.take(situation.session, situation.agent)
+        self.offer(situation)
+        return found
+
     def close(self, seconds: float = 1.5) -> None:
         """Finish what is at hand, write down what was learned, and stop; whoever closes waits for so long at most."""
         self._closed = True

@@ -285,8 +285,8 @@ class Contexts:
         result = recall.recall(self._parts, wanted.query, wish)
         among = self._statistics(stems_needed(result.hits, wanted))
         sure = worthwhile(result.hits, wanted, among, least=self._parts.settings.recall.inject_gate)
-        verified = self._verified(wanted, result.hits, sure) if read else Verified()
-        if read:
+        verified, was_read = self._verified(wanted, result.hits, sure) if read else (Verified(), False)
+        if was_read:
             sure = [replace(hit, relevance=1.0) for hit in result.hits if hit.memory.ref in verified.ids]
         known = {hit.memory.uid for hit in sure}
         sure += [hit for hit in self._rules(situation) if hit.memory.uid not in known]
@@ -301,11 +301,11 @@ class Contexts:
             for hit in hits[: self._parts.settings.recall.inject]
         )
         near = [hit.memory for hit in result if hit.relevance >= self._parts.settings.recall.gate]
-        rejected = tuple(each for each in near if each.ref not in verified.ids) if read else ()
+        rejected = tuple(each for each in near if each.ref not in verified.ids) if was_read else ()
         return _Found(offers, result.conflicts, len(near), rejected, verified.links)
 
-    def _verified(self, wanted: Intent, hits: Sequence[Hit], sure: Sequence[Hit]) -> Verified:
-        """Which of the found memories help, by somebody who reads them; what rules are sure of stands in for it."""
+    def _verified(self, wanted: Intent, hits: Sequence[Hit], sure: Sequence[Hit]) -> tuple[Verified, bool]:
+        """Which of the found memories help, and whether somebody read them for that."""
         certain = {hit.memory.ref: hit.relevance for hit in sure}
         candidates = tuple(
             Candidate(
@@ -318,7 +318,7 @@ class Contexts:
             if hit.memory.status is not Status.QUARANTINED
         )
         least = self._parts.settings.recall.inject_gate
-        return self._parts.oversight.judge.ask(Verify(prompt=wanted.query, candidates=candidates, least=least))
+        return self._parts.oversight.ask(Verify(prompt=wanted.query, candidates=candidates, least=least))
 
     def _statistics(self, stems: frozenset[str]) -> WordStatistics:
         """How frequent words are in both spaces together."""

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from ..config import Settings
-from ..judge import Allowed, FallingBack, Judge, RulesJudge, Spent, Tally
+from ..judge import Allowed, FallingBack, Judge, Question, RulesJudge, Spent, Tally
 from ..policy.budgets import Decision
 from .events import Events
 from .governor import Governor, Ledger, Parking, Slo, Spend
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,16 @@ class Oversight:
     def reads(self) -> bool:
         """Whether somebody who reads judges, and not rules."""
         return self.open_judge is not None and self.judge.name != "rules"
+
+    def ask(self, question: Question[A]) -> tuple[A, bool]:
+        """What the judge answers, and whether somebody who reads did: rules may have had to stand in."""
+        judge = self.judge
+        if not isinstance(judge, FallingBack):
+            return judge.ask(question), self.reads
+        before = judge.tally
+        answer = judge.ask(question)
+        after = judge.tally
+        return answer, after.answered + after.cached > before.answered + before.cached
 
     def health(self) -> Health:
         """How it all stands."""

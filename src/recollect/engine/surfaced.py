@@ -112,7 +112,7 @@ class Surfaced:
                     self._told.popitem(last=False)
             full = len(self._waiting) >= WAITING
         if full:
-            self.write()
+            self._parts.later("given", self.write)
 
     def write(self) -> None:
         """Write down what was given. A store that cannot be written loses the note, and nothing else."""
