@@ -1232,6 +1232,7 @@ READS: dict[str, Callable[[Store, Memory], object]] = {
     "sightings": lambda store, one: store.sightings("idle"),
     "seen": lambda store, one: store.seen(["x"]),
     "acting": lambda store, one: store.acting(),
+    "pinned": lambda store, one: store.pinned(),
     "acting_mark": lambda store, one: store.acting_mark(),
     "links_of": lambda store, one: store.links_of([one.id], kinds=BETWEEN_MEMORIES, limit=1),
     "group": lambda store, one: store.group(LinkKind.HAS_TAG, "x", limit=1),

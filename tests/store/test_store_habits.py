@@ -322,3 +322,14 @@ def test_only_so_much_is_kept_of_what_was_given(store: Store, monkeypatch: pytes
     store.note_given([gave(number) for number in range(5)])
     store.note_given([gave(5)])
     assert [each.id for each in store.given()] == ["r5", "r4", "r3"]
+
+
+@of_every_engine
+def test_what_is_pinned_is_known_the_latest_first(store: Store) -> None:
+    """And nothing else is."""
+    numbers = some(store, 4)
+    for place, number in enumerate(numbers[1:3]):
+        apply(store, Mark(id=number, status=Status.PINNED), now=NOW + place * HOUR)
+    assert {each.id for each in store.pinned()} == set(numbers[1:3])
+    apply(store, Mark(id=numbers[1], status=Status.FORGOTTEN))
+    assert [each.id for each in store.pinned()] == [numbers[2]]

@@ -40,6 +40,7 @@ from ..model import (
 from ..policy.budget import PART_OF, Packed, allocate, ceilings_of, pack, shares
 from ..policy.intent import Intent, intent
 from ..policy.occasions import RULES, occasions
+from ..policy.query import holds
 from ..policy.redact import redact
 from ..policy.render import acting_text
 from ..policy.stem import stem
@@ -236,8 +237,8 @@ class Contexts:
 
     def _pinned(self, situation: Situation) -> Iterator[_Offer]:
         most = self._parts.settings.recall.pinned
-        where = (Condition("status", Op.EQ, Status.PINNED.value), _reach(situation))
-        found = [each for store in self._parts.stores() for each in store.query(where, limit=most)]
+        reach = (_reach(situation),)
+        found = [each for store in self._parts.stores() for each in store.pinned() if holds(each, reach)]
         for memory in found[:most]:
             yield _offer(memory, Tier.PINNED, why=(Why(factor="pinned", value=1.0),))
 

@@ -547,10 +547,9 @@ def _selected(search: _Search, ranked: list[Hit]) -> list[Hit]:
 
 
 def _pinned(search: _Search) -> tuple[Memory, ...]:
-    where = (Condition("status", Op.EQ, Status.PINNED.value), _reach(search.wish))
-    most = search.parts.settings.recall.pinned
-    found = [memory for store in search.stores() for memory in store.query(where, limit=most)]
-    return tuple(found[:most])
+    reach = (_reach(search.wish),)
+    found = [memory for store in search.stores() for memory in store.pinned() if holds(memory, reach)]
+    return tuple(found[: search.parts.settings.recall.pinned])
 
 
 def _conflicts(search: _Search, hits: list[Hit]) -> tuple[tuple[str, str], ...]:

@@ -193,6 +193,9 @@ class Store(Protocol):
     def seen(self, fingerprints: Collection[str]) -> dict[str, tuple[int, int]]:
         """In how many sessions and by how many agents findings were noticed; those never noticed are left out."""
 
+    def pinned(self) -> tuple[Memory, ...]:
+        """The pinned memories, the latest first."""
+
     def acting(self) -> tuple[Memory, ...]:
         """The live memories that have triggers or are procedures."""
 

@@ -311,7 +311,7 @@ def m004_lifecycle(connection: apsw.Connection) -> None:
 
 
 def m005_context(connection: apsw.Connection) -> None:
-    """What agents were given, so that it can be measured and is not said twice."""
+    """What agents were given, so that it can be measured and is not said twice; and what is always given."""
     connection.execute(
         """
         CREATE TABLE given (
@@ -322,6 +322,8 @@ def m005_context(connection: apsw.Connection) -> None:
         ) STRICT;
         CREATE INDEX given_session ON given (session, at);
         CREATE INDEX given_at ON given (at);
+
+        CREATE INDEX memories_pinned ON memories (created_at) WHERE status = 'pinned';
         """
     )
 
@@ -339,7 +341,7 @@ MIGRATIONS: tuple[Callable[[apsw.Connection], None], ...] = (
     m005_context,
 )
 
-SHAPE = "b2:b90727169ebc4badf94127405f549e11e8544412f89079248563be5cb18a304d"
+SHAPE = "b2:aa4b76025e1d9b121611105fdb35c41e5f4a4aea31070eb3cea3cb4c95751d95"
 """Hash of the present schema, as SQLite tells it; a file whose schema is another one is not trusted."""
 
 

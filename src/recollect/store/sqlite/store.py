@@ -364,6 +364,11 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return read_seen(connection, fingerprints)
 
+    def pinned(self) -> tuple[Memory, ...]:
+        with self._connections.reading() as connection:
+            sql = f"SELECT {SELECTED} FROM memories m WHERE m.status = 'pinned' ORDER BY m.created_at DESC, m.id DESC"
+            return tuple(read_memories(connection, sql))
+
     def acting(self) -> tuple[Memory, ...]:
         with self._connections.reading() as connection:
             sql = (
