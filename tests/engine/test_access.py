@@ -378,6 +378,7 @@ def test_every_call_of_a_store_is_known_to_change_content_or_not(filled: Filled)
             "sightings",
             "seen",
         ),
+        "pinned",
         *("acting", "acting_mark", "links", "links_of", "group", "tags", "clusters", "members", "history", "feedback"),
         *("audit", "audit_head", "verify_audit", "check", "backup", "size", "close"),
     }

@@ -328,6 +328,9 @@ def check_mirror(memory: Recollect, ledger: Ledger) -> None:
     taken = mirror.take_edits()
     assert (taken.problems, taken.waiting, taken.conflicts, taken.removed) == ((), (), (), ())
     mirror.write()
+    if not every_memory(memory):  # killed before anything was kept: nothing to show
+        assert not mirror.path.exists()
+        return
     after = mirror.path.read_bytes()
     assert parsed(after.decode()).problems == ()
     new = sha256(after).hexdigest()
