@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -368,3 +369,28 @@ def test_the_chores_of_a_project_are_done_at_their_time(tmp_path: Path) -> None:
         memory.turn_off()
         with pytest.raises(Refused):
             _ = memory.schedule
+
+
+@pytest.mark.row("J25", "on-idle", "on-capacity")
+def test_chores_are_due_when_it_is_quiet_and_when_there_is_no_room(tmp_path: Path) -> None:
+    """Quiet after it was used; full by the limit that the settings set."""
+    (tmp_path / "project").mkdir()
+    clock = FixedClock(datetime(2026, 3, 1, 12, tzinfo=UTC))
+    settings = {"garden.idle": 10.0, "garden.schedule": None, "capacity.soft_limit": 3, "governor.zone": "UTC"}
+    with recollect.open(
+        tmp_path / "project", home=tmp_path / "home", clock=clock, settings=settings, background=False
+    ) as memory:
+        schedule = memory.schedule
+        schedule.run_due(clock())
+        clock.move(hours=2)
+        assert schedule.due(clock()) == ()
+        for number in range(5):
+            memory.remember(f"Fact number {number} about something of its own, {'abcde'[number] * 7}")
+        assert ("pruning", "capacity") in schedule.due(clock())
+        assert ("pruning", "done") in [(each.name, each.outcome) for each in schedule.run_due(clock())]
+        memory.recall("Fact number 4")
+        until = time.monotonic() + 10
+        while time.monotonic() < until and ("garden", "idle") not in schedule.due(clock() + timedelta(minutes=11)):
+            time.sleep(0.02)
+        assert schedule.due(clock()) == ()
+        assert schedule.due(clock() + timedelta(minutes=11)) == (("garden", "idle"),)

@@ -133,6 +133,7 @@ class Recollect:
         self._opening = threading.Lock()
         self._closed = False
         self._agent: Agent | None = None
+        self._schedule: Schedule | None = None
         self._tended: int | None = None
         self._openers: dict[SpaceName, Callable[[], Store]] = {"project": project, "global": shared}
         self._identity = identity
@@ -593,10 +594,7 @@ class Recollect:
         return cluster.cluster_of(self._parts, ref)
 
     def graph(self, *, space: SpaceName = "project") -> Graph:
-        """Memories, tags and clusters of a space with everything that connects them; `drawn` makes a text of it.
-
-        Forgotten memories are not in it, and none that belongs to a session or task.
-        """
+        """Memories, tags and clusters of a space with what connects them; none forgotten, none of a session or task."""
         return graph.graph(self._space(space), space_name(space))
 
     # --- Life ------------------------------------------------------------------------------------------------------
@@ -758,7 +756,9 @@ class Recollect:
     @property
     def schedule(self) -> Schedule:
         """What is done by itself at its time, and what of it is due: `schedule.run_due(now)` does it."""
-        return chores.schedule(self._parts, self._places, self.sessions, self.plans)
+        if self._schedule is None or self._parts.switch.off_where():
+            self._schedule = chores.schedule(self._parts, self._places, self.sessions, self.plans)
+        return self._schedule
 
     @property
     def events(self) -> Events:

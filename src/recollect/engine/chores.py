@@ -6,6 +6,7 @@ from ..errors import ProjectError, Refused
 from . import maintain, tending
 from .parts import Parts
 from .places import Places
+from .plans import live_count
 from .schedule import Run, Schedule, planned, time_zone
 from .session import Sessions
 from .tidying import Plans
@@ -34,11 +35,19 @@ def schedule(parts: Parts, places: Places, sessions: Sessions, plans: Plans) -> 
     def backup(run: Run) -> None:
         maintain.back_up(parts, parts.project(), None, places.backups("project"))
 
+    def is_full() -> bool:
+        store, limit, size = parts.project(), parts.settings.capacity.soft_limit, parts.settings.prune.max_size
+        live, every = live_count(store), store.count()
+        return bool((limit and live > limit) or (size and every and store.size() * live / every > size))
+
     if parts.switch.off_where():
         raise Refused("memory is switched off, and so are its chores")
     jobs = planned(
         parts.settings,
         time_zone(parts.settings.governor.zone, {}),
         {"garden": garden, "pruning": pruning, "retention": retention, "backup": backup},
+        {"pruning": is_full},
     )
-    return Schedule(jobs, identity.folder / "chores", parts.clock, parts.oversight.governor)
+    made = Schedule(jobs, identity.folder / "chores", parts.clock, parts.oversight.governor)
+    parts.oversight.events.subscribe(lambda event: made.used(), names=("memory:search", "memory:write"))
+    return made

@@ -125,7 +125,7 @@ class Oversight:
             judge=judge.name,
             asked=tally.asked,
             fallbacks=sum(tally.fallbacks.values()),
-            spend=self.governor.spend() if self.reads else None,
+            spend=self.governor.spend(),
             recall_p95_ms=self.slo.p95,
             degraded=self.slo.degraded,
         )

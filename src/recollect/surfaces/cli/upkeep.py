@@ -94,10 +94,10 @@ def _health_rows(health: Health | None) -> Iterator[tuple[str, str]]:
     """Who judges and what that cost, if it is not rules alone; and that recall does less, if it does."""
     if health is None:
         return
-    if health.spend is not None:
+    if health.judge != "rules":
         yield "judge", f"{health.judge}: asked {health.asked:,} times, rules stood in {health.fallbacks:,} times"
-        for note in health.spend.notes:
-            yield "", note
+    for note in health.spend.notes if health.spend else ():
+        yield "background", note
     if health.degraded:
         yield (
             "recall",
