@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 # The same examples on every run, so that a failure can be repeated; `deep` explores, on purpose and by hand.
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=60, database=None)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=40, database=None)
 settings.register_profile("deep", deadline=None, max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -152,7 +152,7 @@ class Recollect:
             meaning=Meaning(embedder, other_embedder),
             habits=Habits(lambda shared: self._store("global" if shared else "project"), clock),
             wake=self._background.wake if self._background else lambda: None,
-            later=self._background.leave if self._background else at_once,
+            later=oversight.leaving(self._background.leave) if self._background else at_once,
             reranker=reranker or (ByJudge(oversight) if judge and settings.judge.rerank else AsRanked()),
             watch=Watch(),
             oversight=oversight,

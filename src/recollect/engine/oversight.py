@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from ..config import Settings
 from ..judge import Allowed, FallingBack, Judge, Question, RulesJudge, Spent, Tally
@@ -17,6 +17,8 @@ from .events import Events
 from .governor import Governor, Ledger, Parking, Slo, Spend
 
 A = TypeVar("A")
+_Leave: TypeAlias = Callable[[str, Callable[[], object]], None]
+"""How work is left to the background: by a name under which it is done once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +96,20 @@ class Oversight:
         governed = _Governed(self.governor)
         return self.open_judge(governed.allowed, governed.spent)
 
-    def governed(self, kind: str, work: Callable[[], bool]) -> bool:
-        """Do a piece of work on this machine, if the governor allows; False if it does not."""
+    def governed(self, kind: str, work: Callable[[], object]) -> bool:
+        """Do a piece of work on this machine, if the governor allows; whether there is more of it, says the work."""
         allowed = self.governor.allowed(kind, calls=0)
         if not allowed:
             return False
         with self.governor.at_work(allowed):
-            return work()
+            return bool(work())
+
+    def leaving(self, leave: _Leave) -> _Leave:
+        """The same way to leave work to the background, with the governor asked when its turn comes.
+
+        What is not allowed then is not done: whoever left it must be able to do without, or to leave it again.
+        """
+        return lambda name, piece: leave(name, partial(self.governed, name.split()[0], piece))
 
     @property
     def reads(self) -> bool:
