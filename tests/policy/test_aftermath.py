@@ -190,6 +190,7 @@ def several(*contents: str, tags: tuple[str, ...] = ()) -> list[Memory]:
 
 
 @pytest.mark.row("J15", "tags")
+@pytest.mark.row("J4", "inferred")
 @pytest.mark.parametrize(
     ("prompt", "contents", "tag"),
     [

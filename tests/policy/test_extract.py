@@ -478,7 +478,7 @@ NOTHING: list[str] = [
 ]
 
 
-@pytest.mark.row("P2")
+@pytest.mark.row("P2", "decision", "error", "discovery", "architecture", "warning", "pattern", "task-progress")
 @pytest.mark.parametrize("message, kind, kept", TOLD)
 def test_a_message_leaves_what_it_tells(message: str, kind: str, kept: str) -> None:
     """The one finding of a message has its kind and its words, without those that only lead in."""
@@ -529,6 +529,7 @@ def test_what_a_user_states_is_found_as_stated() -> None:
 
 
 @pytest.mark.row("K15")
+@pytest.mark.row("P2", "preference")
 def test_preferences_are_the_users_only() -> None:
     """An agent that talks like a user states nothing for good."""
     assert after("I prefer tabs. Always use `uv`, never pip. From now on run the linter first.") == ()
@@ -754,7 +755,7 @@ EDITS: list[tuple[str, str, Json, str]] = [
 ]
 
 
-@pytest.mark.row("P2")
+@pytest.mark.row("P2", "file-change")
 @pytest.mark.parametrize("agent, tool, given_input, content", EDITS, ids=[each[0] for each in EDITS])
 def test_the_edits_of_every_agent_are_read(agent: str, tool: str, given_input: Json, content: str) -> None:
     """Files that were changed are told with what became of them, whichever agent changed them."""
@@ -1167,6 +1168,7 @@ TURNS = st.lists(
 )
 
 
+@pytest.mark.row("P2", "fingerprint", "length")
 @given(turns=TURNS, root=st.sampled_from(["", "/", "/w/app", "C:\\w", "a"]))
 def test_any_session_is_read(turns: list[Said], root: str) -> None:
     """No session is refused, and whatever is found is short, said by somebody, and found once and for all."""
