@@ -122,7 +122,14 @@ def test_the_deadline_holds_for_a_model_that_never_answers() -> None:
         return Reply(text=GOOD)
 
     model = Scripted(does=hangs)
-    judge = FallingBack(model, deadline=0.05, clock=count(step=1e6).__next__)  # every rest is over at once
+    set_aside: list[int] = []
+
+    def allowed(kind: str, tokens: int) -> bool:
+        set_aside.append(tokens)
+        return True
+
+    # Every rest is over at once.
+    judge = FallingBack(model, deadline=0.05, clock=count(step=1e6).__next__, allowed=allowed)
     for prompt in "12":
         assert judge.ask(question(prompt)) == BY_RULES
     crowd = [threading.Thread(target=judge.ask, args=(question(f"crowd {at}"),)) for at in range(5)]
@@ -132,7 +139,7 @@ def test_the_deadline_holds_for_a_model_that_never_answers() -> None:
         each.join(10)
     stop.set()
     assert judge.tally.fallbacks == {"late": 4, "crowded": 3}
-    assert len(model.asked) == 4
+    assert len(model.asked) == len(set_aside) == 4, "nothing is set aside for whoever does not even ask"
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

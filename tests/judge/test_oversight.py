@@ -14,6 +14,7 @@ import recollect
 from recollect import Recollect, Situation
 from recollect.engine.events import NAMES, Event
 from recollect.model import LinkKind
+from recollect.surfaces.cli import main
 
 ASKS = "why does the nightly billing export fail?"
 
@@ -155,9 +156,15 @@ def test_a_judge_reads_a_session_and_sums_it_up(api: Api, opened: Callable[..., 
 @pytest.mark.row("X3", "calls")
 @pytest.mark.row("X3", "spend")
 def test_when_the_budget_is_spent_rules_take_over_and_status_says_so(
-    api: Api, opened: Callable[..., Recollect]
+    api: Api,
+    opened: Callable[..., Recollect],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Not one request more than allowed goes out, in another process of the same home neither."""
+    monkeypatch.setenv("RECOLLECT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("RECOLLECT_GOVERNOR_CALLS_HOUR", "2")
     memory = opened(api.url("say"), **{"governor.calls_hour": 2})
     stock(memory)
     api.says({"relevant": [1], "links": []})
@@ -171,6 +178,11 @@ def test_when_the_budget_is_spent_rules_take_over_and_status_says_so(
     assert health is not None
     assert health.spend is not None
     assert any("calls" in note for note in health.spend.notes)
+    with pytest.raises(SystemExit):
+        main(["--project", str(tmp_path / "project"), "status"])
+    told = capsys.readouterr().out
+    assert "2 of 2 calls this hour" in told
+    assert "rules do the work until" in told
 
 
 @pytest.mark.row("P10", "degrades", "recovers")

@@ -131,12 +131,14 @@ class FallingBack:
         with self._lock:
             if self._clock() < self._rests_until:
                 raise ModelFailed("resting", "it failed too often, or asked to be left in peace")
-        if not self._allowed(request.task, tokens + request.most_tokens):
-            raise ModelFailed("denied", "it was not allowed")
-        with self._lock:
             if self._asking >= _MOST_ASKING:
                 raise ModelFailed("crowded", "too many are asking")
             self._asking += 1
+        # Last of all: what is allowed is set aside, and only a request that is made gives back what it did not cost.
+        if not self._allowed(request.task, tokens + request.most_tokens):
+            with self._lock:
+                self._asking -= 1
+            raise ModelFailed("denied", "it was not allowed")
         outcome = _Outcome[A]()
         thread = Thread(
             target=self._work, args=(outcome, question, request, nonce, tokens), name="recollect-judge", daemon=True

@@ -96,6 +96,10 @@ def _health_rows(health: Health | None) -> Iterator[tuple[str, str]]:
         return
     if health.judge != "rules":
         yield "judge", f"{health.judge}: asked {health.asked:,} times, rules stood in {health.fallbacks:,} times"
+    for line in health.spend.lines if health.spend else ():
+        if line.spent:
+            most = "" if line.limit is None else f" of {line.limit:,.4g}"
+            yield "spent", f"{line.spent:,.4g}{most} {line.measure} this {line.spell}"
     for note in health.spend.notes if health.spend else ():
         yield "background", note
     if health.degraded:
